@@ -8,8 +8,8 @@
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
-#include <linux/limits.h>
 #include "fs_client.h"
+#include "fs_locks.h"
 
 /* Locks of one session, at most: "session_locks" of the port's limits. */
 #define FS_LOCKS	16384
@@ -18,17 +18,19 @@
 /* Those of all sessions of a client: "max_lock_waits_client". */
 #define FS_CLIENT_WAITS	4096
 
-/* A lock as a client asks for it; all fields go on the wire as they are. */
-struct fs_lock {
-	u64 owner, start, end;
-	u32 token, pid, type, kind, flags, record;
-};
-
-#define FS_LOCK_END	((u64)LLONG_MAX)
-
-/* Sends a LOCK or TESTLOCK, and returns its status. */
-static u32 fs_lock_ask(struct kunit *test, struct fs_client *c, enum rfp_op op,
-		       const struct fs_open *o, const struct fs_lock *l)
+/**
+ * fs_lock_ask - send a LOCK or TESTLOCK
+ * @test: the case
+ * @c:    the client
+ * @op:   RFP_LOCK or RFP_TESTLOCK
+ * @o:    the open
+ * @l:    the lock
+ *
+ * Context: process, may sleep.
+ * Return: the reply's status.
+ */
+u32 fs_lock_ask(struct kunit *test, struct fs_client *c, enum rfp_op op, const struct fs_open *o,
+		const struct fs_lock *l)
 {
 	struct rfp_lock_req *req;
 	struct rfp_enc enc;
@@ -47,8 +49,18 @@ static u32 fs_lock_ask(struct kunit *test, struct fs_client *c, enum rfp_op op,
 	return fs_call(test, c, &enc);
 }
 
-static u32 fs_unlock(struct kunit *test, struct fs_client *c, const struct fs_open *o,
-		     const struct fs_lock *l)
+/**
+ * fs_unlock - send an UNLOCK
+ * @test: the case
+ * @c:    the client
+ * @o:    an open of the file
+ * @l:    what is given back
+ *
+ * Context: process, may sleep.
+ * Return: the reply's status.
+ */
+u32 fs_unlock(struct kunit *test, struct fs_client *c, const struct fs_open *o,
+	      const struct fs_lock *l)
 {
 	struct rfp_unlock_req *req;
 	struct rfp_enc enc;
@@ -74,9 +86,18 @@ static u32 fs_lock_state(struct kunit *test, struct fs_client *c)
 	return le32_to_cpu(rep->state);
 }
 
-/* The lock must be asked for without an error; returns its state. */
-static u32 fs_lock(struct kunit *test, struct fs_client *c, const struct fs_open *o,
-		   const struct fs_lock *l)
+/**
+ * fs_lock - ask for a lock, which must not be an error
+ * @test: the case
+ * @c:    the client
+ * @o:    the open
+ * @l:    the lock
+ *
+ * Context: process, may sleep.
+ * Return: the state that the reply tells, RFP_LOCK_*.
+ */
+u32 fs_lock(struct kunit *test, struct fs_client *c, const struct fs_open *o,
+	    const struct fs_lock *l)
 {
 	KUNIT_ASSERT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, o, l), 0);
 	return fs_lock_state(test, c);
@@ -547,51 +568,6 @@ static void fs_lock_closed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "closed"), 0);
 }
 
-/* Sends RECLAIM_DONE, and returns its status. */
-static u32 fs_reclaim_done(struct kunit *test, struct fs_client *c, u64 token)
-{
-	struct rfp_reclaim_req *req;
-	struct rfp_enc enc;
-
-	req = fs_req(c, &enc, RFP_RECLAIM_DONE, FS_USER, sizeof(*req));
-	req->token = cpu_to_le64(token);
-	rfp_enc_fh(&enc, &c->root);
-	return fs_call(test, c, &enc);
-}
-
-/*
- * A client says that it had a lock in a session that is lost.  It must get the lock by the number
- * of its record, and by no other; one that has no record must not get it by any.
- */
-static void fs_lock_reclaim(struct kunit *test)
-{
-	struct fs_lock l = { .owner = 2, .end = 9, .type = RFP_LOCK_WRITE }, again = l;
-	const struct rfp_lock_rep *rep;
-	struct fs_client *c = fs_client(test);
-	struct fs_open o = {};
-	u32 record;
-
-	KUNIT_ASSERT_EQ(test, fs_create(test, c, "reclaim", 0666, &o), 0);
-	again.flags = RFP_LOCK_RECLAIM;
-	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &o, &again), RFP_NO_GRACE);
-	again.record = 1;
-	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &o, &again), RFP_NO_GRACE);
-	KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_HELD);
-	rep = (const struct rfp_lock_rep *)c->rep;
-	record = le32_to_cpu(rep->record);
-	KUNIT_ASSERT_NE(test, record, 0);
-	KUNIT_ASSERT_EQ(test, fs_unlock(test, c, &o, &l), 0);
-	again.record = record + 1;
-	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &o, &again), RFP_NO_GRACE);
-	again.record = 0;
-	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &o, &again), RFP_NO_GRACE);
-	again.record = record;
-	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o, &again), RFP_LOCK_HELD);
-	KUNIT_EXPECT_EQ(test, le32_to_cpu(rep->record), record);
-	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
-	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "reclaim"), 0);
-}
-
 /*
  * A client has as many locks as it may.  It must not get another one, but what it has when it asks
  * for that in any way, and must be told by which record: a client that is told none, and believes
@@ -639,23 +615,6 @@ static void fs_lock_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "limit"), 0);
 }
 
-/* That all was asked for must be believed in the session that the token is of, and in no other. */
-static void fs_lock_done(struct kunit *test)
-{
-	struct fs_client *c = fs_client(test), *two = fs_client(test);
-	const struct rfp_reclaim_rep *rep = (const struct rfp_reclaim_rep *)c->rep;
-	u64 token;
-
-	KUNIT_ASSERT_EQ(test, fs_reclaim_done(test, c, 0), 0);
-	KUNIT_ASSERT_EQ(test, c->rep_len, sizeof(*rep));
-	token = le64_to_cpu(rep->token);
-	KUNIT_ASSERT_NE(test, token, 0);
-	KUNIT_EXPECT_EQ(test, fs_reclaim_done(test, c, token + 1 ?: 1), RFP_EINVAL);
-	KUNIT_EXPECT_EQ(test, fs_reclaim_done(test, two, token), RFP_EINVAL);
-	KUNIT_EXPECT_EQ(test, fs_reclaim_done(test, c, token), 0);
-	KUNIT_EXPECT_EQ(test, le64_to_cpu(rep->token), token);
-}
-
 static struct kunit_case fs_lock_cases[] = {
 	KUNIT_CASE(fs_lock_wrong),
 	KUNIT_CASE(fs_lock_modes),
@@ -666,9 +625,7 @@ static struct kunit_case fs_lock_cases[] = {
 	KUNIT_CASE(fs_lock_turns),
 	KUNIT_CASE(fs_lock_pid),
 	KUNIT_CASE(fs_lock_closed),
-	KUNIT_CASE(fs_lock_reclaim),
 	KUNIT_CASE(fs_lock_limit),
-	KUNIT_CASE(fs_lock_done),
 	{}
 };
 
