@@ -30,6 +30,7 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>
+#include "transport/points.h"
 #include "server.h"
 #include "grace.h"
 
@@ -544,6 +545,7 @@ int rdmafsd_export_begin(struct rdmafsd_export *exp)
 	err = rdmafsd_export_publish(exp);
 	if (err)
 		goto exit_ref;
+	rdmafs_test_point("export_live", exp->p.id);
 	return 0;
 
 exit_ref:

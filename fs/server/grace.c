@@ -43,6 +43,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
+#include "transport/points.h"
 #include "server.h"
 #include "filelock.h"
 #include "grace.h"
@@ -350,6 +351,7 @@ static void rdmafsd_grace_end_work(struct work_struct *work)
 {
 	struct rdmafsd_grace *g = container_of(to_delayed_work(work), struct rdmafsd_grace, end);
 
+	rdmafs_test_point("grace_end", 0);
 	down_write(&g->sem);
 	/* It may have been due for an earlier end, and have waited; then it is queued again. */
 	if (g->on && !time_before64(get_jiffies_64(), g->until))
