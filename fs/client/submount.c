@@ -31,6 +31,7 @@
 #include <linux/mount.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
+#include "transport/points.h"
 #include "client.h"
 #include "options.h"
 
@@ -281,6 +282,7 @@ static void rdmafs_submounts_expire(struct work_struct *work)
 	struct rdmafs_mount *mnt = container_of(to_delayed_work(work), struct rdmafs_mount, expire);
 	unsigned long time = rdmafs_submount_time();
 
+	rdmafs_test_point("submount_expire", mnt->rsize);
 	if (time && rdmafs_served(mnt))
 		mark_mounts_for_expiry(&mnt->submounts);
 	if (!list_empty(&mnt->submounts))

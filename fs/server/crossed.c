@@ -36,6 +36,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <uapi/linux/btrfs_tree.h>
+#include "transport/points.h"
 #include "request.h"
 
 /* So many file systems and subvolumes may be live below one export. */
@@ -235,6 +236,7 @@ void rdmafsd_crossed_drop(struct rdmafsd_export *top)
 		rdmafsd_crossed_end(exp);
 		left = wait_for_completion_timeout(&exp->ended, HZ);
 		rdmafsd_export_free(exp);
+		rdmafs_test_point("crossed_dropped", 0);
 	}
 }
 
@@ -408,6 +410,8 @@ static int rdmafsd_crossed_make(struct rdmafsd_export *parent, struct dentry *de
 	struct rdmafsd_export *top = rdmafsd_crossed_top(parent), *exp;
 	int err;
 
+	if (rdmafs_test_fails("crossed_full", d_inode(dentry)->i_ino))
+		return -ENFILE;
 	err = rdmafsd_crossed_charge(top);
 	if (err)
 		return err;
