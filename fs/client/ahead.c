@@ -176,9 +176,9 @@ static void rdmafs_ahead_end(struct inode *dir, const struct rdmafs_listing *l, 
 }
 
 /* A READDIR that fails rather than wait for the export, memory, or, after @until, anything. */
-static struct rdmafs_op *rdmafs_ahead_op(struct rdmafs_mount *mnt, unsigned long until)
+static struct rdmafs_op *rdmafs_ahead_op(struct rdmafs_super *super, unsigned long until)
 {
-	struct rdmafs_op *op = rdmafs_op_new(mnt, RFP_READDIR, sizeof(struct rfp_readdir_req));
+	struct rdmafs_op *op = rdmafs_op_new(super, RFP_READDIR, sizeof(struct rfp_readdir_req));
 
 	if (IS_ERR(op))
 		return op;
@@ -204,7 +204,7 @@ static int rdmafs_ahead_read(struct dentry *parent, struct rdmafs_listing *l)
 
 	rdmafs_test_point("ahead_read", d_inode(parent)->i_ino);
 	for (;;) {
-		op = rdmafs_ahead_op(mnt, until);
+		op = rdmafs_ahead_op(RDMAFS_S(parent->d_sb), until);
 		if (IS_ERR(op))
 			return PTR_ERR(op);
 		nr = rdmafs_dir_fetch(parent, op, large, l);

@@ -450,7 +450,7 @@ static int rdmafs_attr_ask(struct inode *inode, struct rdmafs_open *open, u32 *a
 	struct rfp_dec dec;
 	int err;
 
-	op = rdmafs_op_new(RDMAFS_M(inode->i_sb), RFP_GETATTR, sizeof(*req));
+	op = rdmafs_op_new(RDMAFS_S(inode->i_sb), RFP_GETATTR, sizeof(*req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	req = (struct rfp_getattr_req *)op->req;

@@ -44,7 +44,7 @@ static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
 	int err;
 
 	b->op = NULL;
-	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_CREATE, sizeof(*req));
+	op = rdmafs_op_new(RDMAFS_S(dir->i_sb), RFP_CREATE, sizeof(*req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	b->op = op;

@@ -79,8 +79,8 @@
  *	before that one held.  A task that holds it waits for the server.
  *	rdmafs_inode.recording is inside of both.  In it only the VFS's locks are taken, and
  *	rdmafs_inode.lock (rdmafs_open_put()).
- *	rdmafs_mount.opens_lock is a leaf, taken in process context only.  lock_lock (irqsave) and
- *	supers_lock are leaves, too.  supers_mutex is outside of s_umount of a superblock that is
+ *	rdmafs_mount.opens_lock is a leaf, taken in process context only.  lock_lock and supers_lock
+ *	(both irqsave) are leaves, too.  supers_mutex is outside of s_umount of a superblock that is
  *	being made; its holder does not wait for the server.
  *	rdmafs_makings_lock (share.c) is a leaf; who looks there or makes a superblock may
  *	take s_umount, but none waits for him with s_umount held.  The lock of a chain of notes
@@ -233,19 +233,23 @@ enum rdmafs_pool {
 #define RDMAFS_CRED_HASH	64
 #define RDMAFS_CRED_IDLE_MAX	256	/* unused credentials that are kept */
 
-/* Workers that open files again after a session was lost; each asks for one at a time. */
+/*
+ * Workers that open files again after a session was lost; each asks for one at a time.  A file
+ * system below a mount has fewer: all of a mount share io_wq, and each may wait for a dead disk.
+ */
 #define RDMAFS_NR_RECLAIM	8
+#define RDMAFS_NR_RECLAIM_BELOW	2
 
 /**
  * struct rdmafs_reclaim - a worker that opens files again after a session was lost
  * @work:  runs rdmafs_reclaim_work()
- * @mnt:   the mount
+ * @super: whose files they are
  * @waits: how often in a row this worker was told that the export is not served; only the
  *	   worker uses it
  */
 struct rdmafs_reclaim {
 	struct delayed_work work;
-	struct rdmafs_mount *mnt;
+	struct rdmafs_super *super;
 	unsigned int waits;
 };
 
@@ -260,16 +264,25 @@ struct rdmafs_reclaim {
  * @root_label:	while the module begins: the root's label, inside a reply; else NULL
  * @from:	of a file system below: its source, for /proc/mounts and for those below it
  * @link:	in rdmafs_mount.supers; guarded by supers_lock
- * @told:	the last session in which the server was told that all locks were asked for again;
- *		guarded by supers_lock
+ * @told:	the last session in which the server was told that all of its locks were asked for
+ *		again; no lock: READ_ONCE() and WRITE_ONCE()
+ * @opens:	all its opens that are not in @opens_later; opens that have been asked for in the
+ *		present session come last.  Under rdmafs_mount.opens_lock, as @opens_later
+ * @opens_later: opens that the workers ask for when no open in @opens has to be (reclaim.c)
+ * @reclaim:	the workers that open files again: all in the superblock of the mount, the first
+ *		RDMAFS_NR_RECLAIM_BELOW in one below it
+ * @reclaiming:	how many of them are at work; atomic
+ * @offline:	the last answer that says anything about its export says that it is not served.  No
+ *		lock: READ_ONCE() and WRITE_ONCE(), as for the next six
  * @nr_opens:	opens that are not closed yet, and works that hold inodes, or, in that of the mount,
  *		the mount; atomic
  * @opens_wait:	woken when @nr_opens falls to 0
- * @given_up:	as in struct rdmafs_mount, of an umount -f of this file system below; it counts
- *		while @returns is the mount's.  No lock, as the next five
+ * @given_up:	start_boottime of the task that called umount -f, of it or of the mount, while it
+ *		was not served; 0 if no task did, or if it has been served since.  It counts while
+ *		it is not served, or @returns is the mount's
  * @returns:	rdmafs_mount.returns then
- * @ending:	it ends by that umount -f, or by one of the mount: workers do not try again what
- *		umount -f has ended
+ * @ending:	one below ends by that umount -f: its operations do not wait any longer until it is
+ *		served, and workers do not try again what umount -f has ended
  * @unused:	it ends, and no file is open: what a soft mount can't tell the server in its time
  *		about locks stays untold
  * @no_late:	it ends: rdmafs_open_late() makes no more opens, and the server is told and asked
@@ -289,8 +302,13 @@ struct rdmafs_super {
 	char *from;
 	struct list_head link;
 	int told;
+	struct list_head opens;
+	struct list_head opens_later;
+	struct rdmafs_reclaim reclaim[RDMAFS_NR_RECLAIM];
+	atomic_t reclaiming;
 	atomic_t nr_opens;
 	wait_queue_head_t opens_wait;
+	bool offline;
 	u64 given_up;
 	int returns;
 	bool ending;
@@ -308,7 +326,7 @@ struct rdmafs_super {
  * @labelled:	it was made with options of an LSM; constant, as @xprt
  * @super:	its superblock
  * @supers:	@super, and those of file systems below, each &struct rdmafs_super
- * @supers_lock: guards @supers and rdmafs_super.told; a leaf
+ * @supers_lock: guards @supers; irqsave, a leaf
  * @supers_mutex: held while a superblock below is looked for and made, so that there is one
  * @submounts:	mounts of file systems below that expire; the VFS's
  * @expire:	has those expire that are idle
@@ -338,26 +356,18 @@ struct rdmafs_super {
  *		are woken at its address
  * @forced_done: how often umount -f has failed the calls that were outstanding; atomic.  If it was
  *		not yet @forced when a call was made, umount -f may have ended the call
- * @given_up:	start_boottime of the task that called umount -f while the export was not
- *		served; 0 if no task did, or if the export has been served since.  No lock:
- *		READ_ONCE() and WRITE_ONCE(), as for the next six
- * @given_up_below: the same was done to a file system below, and the export was not served since
- * @returns:	how often it was served again after that
- * @offline:	the last answer that says anything about the export says that it is not served
- * @ending:	the task of @given_up ends the mount: an operation does not wait any longer until
- *		the export is served
+ * @given_up:	umount -f was called while the export, or one below it, was not served, and none of
+ *		them was served since.  No lock: READ_ONCE() and WRITE_ONCE(), as for the next four
+ * @returns:	how often one was served after that
+ * @ending:	the task of rdmafs_super.given_up ends the mount: an operation does not wait any
+ *		longer until the export is served
  * @heard:	when the server answered last, in jiffies
  * @timeout:	for how long a new op is waited for, in jiffies, never 0 on a soft mount; 0: without
  *		end.  Set with @opts
- * @reclaim:	the workers that open files again
- * @reclaiming:	how many of them are at work; atomic
  * @ahead_pause: nothing is read ahead until then, in jiffies, as a reply to that was late, or 0
  * @recorded:	a LOCK was made: the server may have recorded that this client has locks; no lock
- * @opens_lock:	protects @opens and @opens_later, and rdmafs_open's @all, @asked and @again; a
- *		leaf
- * @opens:	all opens that are not in @opens_later; opens that have been asked for in the
- *		present session come last
- * @opens_later: opens that the workers ask for when no open in @opens has to be (reclaim.c)
+ * @opens_lock:	protects opens and opens_later of the superblocks, and rdmafs_open's @all, @asked
+ *		and @again; a leaf
  * @serial:	tells it from all other mounts there have been; constant
  * @mapped:	a task has come by an id-mapped mount of it, so that there may be notes (idmap.c);
  *		no lock
@@ -399,20 +409,14 @@ struct rdmafs_mount {
 	atomic_t forgets;
 	atomic_t forced;
 	atomic_t forced_done;
-	u64 given_up;
-	bool given_up_below;
+	bool given_up;
 	int returns;
-	bool offline;
 	bool ending;
 	unsigned long heard;
 	unsigned long timeout;
-	struct rdmafs_reclaim reclaim[RDMAFS_NR_RECLAIM];
-	atomic_t reclaiming;
 	unsigned long ahead_pause;
 	bool recorded;
 	spinlock_t opens_lock;	/* protects the opens' lists; a leaf */
-	struct list_head opens;
-	struct list_head opens_later;
 	u64 serial;
 	bool mapped;
 
@@ -637,7 +641,7 @@ struct rdmafs_inode {
 /**
  * struct rdmafs_open - an open of a file, as the server knows it
  * @link:	in rdmafs_inode.opens; under rdmafs_inode.lock
- * @all:	in rdmafs_mount.opens or opens_later; under rdmafs_mount.opens_lock
+ * @all:	in rdmafs_super.opens or opens_later; under rdmafs_mount.opens_lock
  * @asked:	the session in which it was opened, or in which a worker last tried to open it
  *		again; under opens_lock
  * @again:	in opens_later: jiffies before which no worker tries it; under opens_lock
@@ -736,6 +740,8 @@ struct rdmafs_io {
  *		is done for the op: each time that it is sent, and what has to be asked for before,
  *		as the ops that renew an open or a credential take it over, like @forced
  * @mnt:	the mount
+ * @super:	the superblock of the file that it names, whose export the answer tells of; it is
+ *		there as long as a task runs the op, or the op has an open.  NULL: it may be gone
  * @enc:	encoder of the request
  * @cred:	credentials with which it is executed, referenced
  * @bare:	@cred need not be known to the server first, and the answer does not tell whether it
@@ -784,6 +790,7 @@ struct rdmafs_io {
 struct rdmafs_op {
 	struct rdmafs_xprt_call call;
 	struct rdmafs_mount *mnt;
+	struct rdmafs_super *super;
 	struct rfp_enc enc;
 	struct rdmafs_cred *cred;
 	struct rdmafs_open *open;
@@ -844,10 +851,10 @@ int rdmafs_op_init(void);
 void rdmafs_op_exit(void);
 int rdmafs_op_pools_init(struct rdmafs_mount *mnt);
 void rdmafs_op_pools_destroy(struct rdmafs_mount *mnt);
-struct rdmafs_op *rdmafs_op_new(struct rdmafs_mount *mnt, enum rfp_op nr, size_t size);
+struct rdmafs_op *rdmafs_op_new(struct rdmafs_super *super, enum rfp_op nr, size_t size);
 struct rdmafs_op *rdmafs_op_new_open(struct rdmafs_open *open, enum rfp_op nr, size_t size,
 				     size_t stateid_off, enum rdmafs_pool pool);
-struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_mount *mnt, enum rfp_op nr, size_t size,
+struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_super *super, enum rfp_op nr, size_t size,
 				     struct rdmafs_cred *cred, enum rdmafs_pool pool);
 void rdmafs_op_put(struct rdmafs_op *op);
 int rdmafs_op_buf(struct rdmafs_op *op, enum rdmafs_xprt_dir dir, size_t size);
@@ -919,22 +926,22 @@ void rdmafs_open_undo(struct rdmafs_op *op);
 int rdmafs_open_rep_check(const struct rfp_open_rep *rep, u32 may);
 
 /* reclaim.c */
-void rdmafs_opens_init(struct rdmafs_mount *mnt);
-void rdmafs_opens_exit(struct rdmafs_mount *mnt);
-void rdmafs_opens_reclaim(struct rdmafs_mount *mnt);
+void rdmafs_opens_init(struct rdmafs_super *super);
+void rdmafs_opens_exit(struct rdmafs_super *super);
+void rdmafs_opens_reclaim(struct rdmafs_super *super);
 void rdmafs_opens_lost(struct rdmafs_mount *mnt, bool reset);
 int rdmafs_session_same(struct rdmafs_mount *mnt, int session);
-bool rdmafs_opens_asked(struct rdmafs_mount *mnt, int session);
+bool rdmafs_opens_asked(struct rdmafs_super *super, int session);
 
 /* grace.c */
-int rdmafs_reclaim_tell(struct rdmafs_mount *mnt, int session);
+int rdmafs_reclaim_tell(struct rdmafs_super *super, int session);
 
 /* umount.c */
-bool rdmafs_served(struct rdmafs_mount *mnt);
+bool rdmafs_served(struct rdmafs_super *super);
 void rdmafs_since_now(struct rdmafs_mount *mnt, struct rdmafs_since *since);
 int rdmafs_since_over(struct rdmafs_mount *mnt, const struct rdmafs_since *since);
 void rdmafs_heard(struct rdmafs_mount *mnt);
-void rdmafs_heard_export(struct rdmafs_mount *mnt, bool offline);
+void rdmafs_heard_export(struct rdmafs_super *super, bool offline);
 void rdmafs_umount_begin(struct super_block *sb);
 void rdmafs_umount_wait(struct rdmafs_super *super);
 
@@ -959,7 +966,7 @@ void rdmafs_fence_op(struct rdmafs_op *op);
 void rdmafs_fence_op_put(struct rdmafs_op *op);
 
 /* flush.c */
-int rdmafs_wait(struct rdmafs_mount *mnt, struct completion *done);
+int rdmafs_wait(struct rdmafs_super *super, struct completion *done);
 int rdmafs_flush_range(struct inode *inode, loff_t start, loff_t end);
 int rdmafs_flush(struct inode *inode);
 void rdmafs_flush_put(struct rdmafs_open *open);

@@ -303,7 +303,8 @@ static int rdmafs_cred_register(struct rdmafs_cred *cred, const struct rdmafs_op
 	int i, err;
 
 	/* The op's reference to @cred keeps the id from being given to another entry. */
-	op = rdmafs_op_new_cred(cred->mnt, RFP_SETCRED, sizeof(*req), cred, RDMAFS_POOL_CRED);
+	op = rdmafs_op_new_cred(&cred->mnt->super, RFP_SETCRED, sizeof(*req), cred,
+				RDMAFS_POOL_CRED);
 	op->forced = user->forced;
 	op->call.deadline = user->call.deadline;
 	op->call.flags |= user->call.flags & RDMAFS_CALL_UNTIL_SENT;

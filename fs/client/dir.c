@@ -305,7 +305,7 @@ static int rdmafs_dir_next(struct file *file, struct rdmafs_dir *d)
 	int nr;
 
 	rdmafs_dir_drop(d);
-	op = rdmafs_op_new_cred(RDMAFS_M(dir->i_sb), RFP_READDIR, sizeof(struct rfp_readdir_req),
+	op = rdmafs_op_new_cred(RDMAFS_S(dir->i_sb), RFP_READDIR, sizeof(struct rfp_readdir_req),
 				d->cred, RDMAFS_POOL_COMMON);
 	l.cred = op->cred->serial;
 	if (!d->ask && l.index != RDMAFS_LISTING_NONE && !rdmafs_listing_load(dir, &l)) {

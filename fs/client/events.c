@@ -143,7 +143,7 @@ static void rdmafs_events_work(struct work_struct *work)
 	bool more;
 
 	do {
-		op = rdmafs_op_new(mnt, RFP_EVENTS, sizeof(struct rfp_req));
+		op = rdmafs_op_new(&mnt->super, RFP_EVENTS, sizeof(struct rfp_req));
 		if (!IS_ERR(op) && !rdmafs_op_run(op))
 			more = rdmafs_events_told(mnt, op);
 		else

@@ -126,7 +126,7 @@ static struct inode *rdmafs_fid_ask(struct super_block *sb, const struct rdmafs_
 	struct rfp_dec dec;
 	int err;
 
-	op = rdmafs_op_new(RDMAFS_M(sb), RFP_GETATTR, sizeof(struct rfp_getattr_req));
+	op = rdmafs_op_new(RDMAFS_S(sb), RFP_GETATTR, sizeof(struct rfp_getattr_req));
 	if (IS_ERR(op))
 		return ERR_CAST(op);
 	rfp_enc_fh(&op->enc, &f->fh);
@@ -223,7 +223,7 @@ static int rdmafs_get_name(struct dentry *parent, char *name, struct dentry *chi
 	int ret;
 
 	do {
-		op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_READDIR,
+		op = rdmafs_op_new(RDMAFS_S(dir->i_sb), RFP_READDIR,
 				   sizeof(struct rfp_readdir_req));
 		if (IS_ERR(op))
 			return PTR_ERR(op);

@@ -49,7 +49,7 @@ int rdmafs_fileattr_get(struct dentry *dentry, struct fileattr *fa)
 	struct rdmafs_op *op;
 	int err;
 
-	op = rdmafs_op_new(RDMAFS_M(dentry->d_sb), RFP_GETFLAGS, sizeof(struct rfp_req));
+	op = rdmafs_op_new(RDMAFS_S(dentry->d_sb), RFP_GETFLAGS, sizeof(struct rfp_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(d_inode(dentry))->fh);
@@ -100,7 +100,7 @@ int rdmafs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct f
 		if (err)
 			return err;
 	}
-	op = rdmafs_op_new(RDMAFS_M(inode->i_sb), RFP_SETFLAGS, sizeof(struct rfp_setflags_req));
+	op = rdmafs_op_new(RDMAFS_S(inode->i_sb), RFP_SETFLAGS, sizeof(struct rfp_setflags_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	rdmafs_fileattr_fill((struct rfp_setflags_req *)op->req, fa);

@@ -309,7 +309,8 @@ static bool rdmafs_lock_give_up(struct file *file, struct file_lock *fl, u32 tok
 	int forced = atomic_read(&mnt->forced);
 	int ret;
 
-	if (wait && !fatal_signal_pending(current) && rdmafs_served(mnt)) {
+	if (wait && !fatal_signal_pending(current) &&
+	    rdmafs_served(RDMAFS_S(file_inode(file)->i_sb))) {
 		ret = rdmafs_lock_cancel(open, token);
 		if (ret == RFP_LOCK_DENIED)
 			return false;

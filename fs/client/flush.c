@@ -59,14 +59,15 @@ struct rdmafs_errand {
 
 /**
  * rdmafs_wait - wait for something that comes from the server
- * @mnt:  the mount
+ * @super: the superblock that it is for
  * @done: the completion that is waited for
  *
  * Context: process; waits killably, or for as long as the head says in a task that exits.
  * Return: 0: @done is complete; -EINTR: the task was killed, or exits and waits no longer.
  */
-int rdmafs_wait(struct rdmafs_mount *mnt, struct completion *done)
+int rdmafs_wait(struct rdmafs_super *super, struct completion *done)
 {
+	struct rdmafs_mount *mnt = super->mnt;
 	unsigned long heard = READ_ONCE(mnt->heard);
 	unsigned int down = 0, silent = 0;
 
@@ -75,7 +76,7 @@ int rdmafs_wait(struct rdmafs_mount *mnt, struct completion *done)
 	if (current->exit_code & 0x7f)	/* the signal that ended it */
 		return try_wait_for_completion(done) ? 0 : -EINTR;
 	while (!wait_for_completion_timeout(done, HZ)) {
-		down = rdmafs_served(mnt) ? 0 : down + 1;
+		down = rdmafs_served(super) ? 0 : down + 1;
 		silent = heard == READ_ONCE(mnt->heard) ? silent + 1 : 0;
 		heard = READ_ONCE(mnt->heard);
 		if (down == RDMAFS_EXIT_WAIT || silent == RDMAFS_EXIT_SILENT)
@@ -151,7 +152,7 @@ static int rdmafs_errand(struct inode *inode, loff_t start, loff_t end, bool dro
 	if (!e)
 		return rdmafs_errand_do(inode, start, end, drop);
 	rdmafs_errand_start(e, inode, rdmafs_open_find(inode, RFP_OPEN_WRITE), start, end, drop);
-	err = rdmafs_wait(RDMAFS_M(inode->i_sb), &e->done);
+	err = rdmafs_wait(RDMAFS_S(inode->i_sb), &e->done);
 	if (!err)
 		err = e->err;
 	rdmafs_errand_put(e);
@@ -309,7 +310,7 @@ static void rdmafs_fill_work(struct work_struct *work)
 int rdmafs_read_folio(struct file *file, struct folio *folio)
 {
 	struct inode *inode = folio->mapping->host;
-	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
+	struct rdmafs_super *super = RDMAFS_S(inode->i_sb);
 	struct rdmafs_fill *fill = NULL;
 	int err;
 
@@ -330,8 +331,8 @@ int rdmafs_read_folio(struct file *file, struct folio *folio)
 	init_completion(&fill->done);
 	refcount_set(&fill->ref, 2);
 	/* Not file_wq: its works wait for folios, and may be as many as can run. */
-	queue_work(mnt->fill_wq, &fill->work);
-	err = rdmafs_wait(mnt, &fill->done);
+	queue_work(super->mnt->fill_wq, &fill->work);
+	err = rdmafs_wait(super, &fill->done);
 	if (!err)
 		err = fill->err;
 	rdmafs_fill_put(fill);

@@ -10,7 +10,8 @@
  * server gives a token first, in the session in which all was opened again, and does not believe
  * who shows it in another one.
  *
- * Each file system below the mount is another export of the server's, which is told, too.
+ * Each file system below the mount is another export of the server's, which is told by itself: one
+ * whose disk is dead does not keep the others waiting.
  */
 #include <linux/sched/signal.h>
 #include "client.h"
@@ -40,8 +41,7 @@ int rdmafs_grace_wait(struct rdmafs_mount *mnt, struct rdmafs_grace_wait *w)
 }
 
 /* Send RECLAIM_DONE.  0, with the answer's token and session, or a negative errno. */
-static int rdmafs_reclaim_ask(struct rdmafs_mount *mnt, const struct rfp_fh *fh, u64 *token,
-			      int *session)
+static int rdmafs_reclaim_ask(struct rdmafs_super *super, u64 *token, int *session)
 {
 	const struct rfp_reclaim_rep *rep;
 	struct rfp_reclaim_req *req;
@@ -49,12 +49,12 @@ static int rdmafs_reclaim_ask(struct rdmafs_mount *mnt, const struct rfp_fh *fh,
 	struct rfp_dec dec;
 	int err;
 
-	op = rdmafs_op_new(mnt, RFP_RECLAIM_DONE, sizeof(*req));
+	op = rdmafs_op_new(super, RFP_RECLAIM_DONE, sizeof(*req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	req = (struct rfp_reclaim_req *)op->req;
 	req->token = cpu_to_le64(*token);
-	rfp_enc_fh(&op->enc, fh);
+	rfp_enc_fh(&op->enc, &super->root_fh);
 	op->brief = true;
 	err = rdmafs_op_run(op);
 	if (!err) {
@@ -69,87 +69,52 @@ static int rdmafs_reclaim_ask(struct rdmafs_mount *mnt, const struct rfp_fh *fh,
 	return err;
 }
 
-/* The handle of a root whose export was not told yet; false: all were. */
-static bool rdmafs_reclaim_untold(struct rdmafs_mount *mnt, int session, struct rfp_fh *root)
-{
-	struct rdmafs_super *super;
-	bool found = false;
-
-	spin_lock(&mnt->supers_lock);
-	list_for_each_entry(super, &mnt->supers, link)
-		if (super->told != session) {
-			*root = super->root_fh;
-			found = true;
-			break;
-		}
-	spin_unlock(&mnt->supers_lock);
-	return found;
-}
-
-/* The export of this root was told, or is gone. */
-static void rdmafs_reclaim_set_told(struct rdmafs_mount *mnt, int session,
-				    const struct rfp_fh *root)
-{
-	struct rdmafs_super *super;
-
-	spin_lock(&mnt->supers_lock);
-	list_for_each_entry(super, &mnt->supers, link)
-		if (super->root_fh.len == root->len &&
-		    !memcmp(super->root_fh.data, root->data, root->len))
-			super->told = session;
-	spin_unlock(&mnt->supers_lock);
-}
-
 /* 0: the export was told; 1: not, as it is too late for that; or a negative errno. */
-static int rdmafs_reclaim_tell_one(struct rdmafs_mount *mnt, int session,
-				   const struct rfp_fh *root)
+static int rdmafs_reclaim_tell_now(struct rdmafs_super *super, int session)
 {
 	int answered = 0, err;
 	u64 token = 0;
 
-	err = rdmafs_reclaim_ask(mnt, root, &token, &answered);
+	err = rdmafs_reclaim_ask(super, &token, &answered);
 	/*
 	 * What was opened again in this session is open in that of the token.  If one has to be
 	 * opened again since, the worker that does so comes here again.
 	 */
-	if (err || answered != session || !rdmafs_opens_asked(mnt, session))
+	if (err || answered != session || !rdmafs_opens_asked(super, session))
 		return err ?: 1;
-	err = rdmafs_reclaim_ask(mnt, root, &token, &answered);
+	err = rdmafs_reclaim_ask(super, &token, &answered);
 	return err ?: answered != session;
 }
 
 /**
  * rdmafs_reclaim_tell - tell the server that all locks of a lost session were asked for again
- * @mnt:     the mount
+ * @super:   the superblock of the export that they are in
  * @session: the session in which they were
  *
  * Context: a worker.
  * Return: 0: it was told, or need not be; -EAGAIN: try again soon; or another negative errno.
  */
-int rdmafs_reclaim_tell(struct rdmafs_mount *mnt, int session)
+int rdmafs_reclaim_tell(struct rdmafs_super *super, int session)
 {
-	struct rfp_fh root;
-	int err = 0;
+	int err = 1;
 
-	if (!READ_ONCE(mnt->recorded) || !rdmafs_reclaim_untold(mnt, session, &root))
+	if (!READ_ONCE(super->mnt->recorded) || READ_ONCE(super->told) == session)
 		return 0;
 	/* Unmounting waits for the calls. */
-	atomic_inc(&mnt->super.nr_opens);
-	/* Pairs with the barrier in rdmafs_umount_wait(). */
+	atomic_inc(&super->nr_opens);
+	/* Pairs with the barrier in rdmafs_umount_drain(). */
 	smp_mb__after_atomic();
-	while (!READ_ONCE(mnt->super.no_late) && !err &&
-	       rdmafs_reclaim_untold(mnt, session, &root)) {
-		err = rdmafs_reclaim_tell_one(mnt, session, &root);
-		/*
-		 * What is mounted there no more on the server must not keep the others waiting.
-		 * Nor must one for which there is no room: where a file is open again there is.
-		 */
-		if (err == -ESTALE || err == -ENFILE)
-			err = 0;
-		if (!err)
-			rdmafs_reclaim_set_told(mnt, session, &root);
-	}
-	rdmafs_opens_dec(&mnt->super);
+	if (!READ_ONCE(super->no_late))
+		err = rdmafs_reclaim_tell_now(super, session);
+	/*
+	 * What is mounted there no more on the server need not be told.  Nor need one for which
+	 * there is no room: where a file is open again there is.
+	 */
+	if (err == -ESTALE || err == -ENFILE)
+		err = 0;
+	if (!err)
+		WRITE_ONCE(super->told, session);
+	rdmafs_opens_dec(super);
 	return min(err, 0);
 }
 

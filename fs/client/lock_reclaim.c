@@ -90,7 +90,7 @@ static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_ran
 	struct rdmafs_op *op;
 	int ret;
 
-	op = rdmafs_op_new_cred(RDMAFS_M(open->inode->i_sb), RFP_LOCK, sizeof(*req), open->cred,
+	op = rdmafs_op_new_cred(RDMAFS_S(open->inode->i_sb), RFP_LOCK, sizeof(*req), open->cred,
 				RDMAFS_POOL_RELOCK);
 	if (user) {
 		op->forced = user->forced;

@@ -253,7 +253,7 @@ int rdmafs_lock_cancel(struct rdmafs_open *open, u32 token)
 	struct rdmafs_op *op;
 	int ret;
 
-	op = rdmafs_op_new_cred(RDMAFS_M(open->inode->i_sb), RFP_LOCKCANCEL, sizeof(*req),
+	op = rdmafs_op_new_cred(RDMAFS_S(open->inode->i_sb), RFP_LOCKCANCEL, sizeof(*req),
 				open->cred, RDMAFS_POOL_COMMON);
 	req = (struct rfp_lockcancel_req *)op->req;
 	req->token = cpu_to_le32(token);

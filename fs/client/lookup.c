@@ -89,7 +89,7 @@ int rdmafs_lookup_send(struct inode *dir, const struct qstr *name, struct rdmafs
 	int err;
 
 	*opp = NULL;
-	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_LOOKUP, sizeof(struct rfp_req));
+	op = rdmafs_op_new(RDMAFS_S(dir->i_sb), RFP_LOOKUP, sizeof(struct rfp_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	*opp = op;

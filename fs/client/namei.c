@@ -89,7 +89,7 @@ static struct inode *rdmafs_make_ask(struct inode *dir, struct dentry *dentry,
 	struct rfp_dec dec;
 	int err;
 
-	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), make->nr, sizeof(struct rfp_mknod_req));
+	op = rdmafs_op_new(RDMAFS_S(dir->i_sb), make->nr, sizeof(struct rfp_mknod_req));
 	if (IS_ERR(op))
 		return ERR_CAST(op);
 	err = rdmafs_make_request(op, dir, dentry, make);
@@ -227,7 +227,7 @@ static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *den
 
 	if (dentry->d_name.len > RFP_NAME_MAX)
 		return -ENAMETOOLONG;
-	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_LINK, sizeof(struct rfp_req));
+	op = rdmafs_op_new(RDMAFS_S(dir->i_sb), RFP_LINK, sizeof(struct rfp_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
@@ -278,7 +278,7 @@ static int rdmafs_remove(struct inode *dir, struct dentry *dentry, enum rfp_op n
 
 	if (dentry->d_name.len > RFP_NAME_MAX)
 		return -ENAMETOOLONG;
-	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), nr, sizeof(struct rfp_req));
+	op = rdmafs_op_new(RDMAFS_S(dir->i_sb), nr, sizeof(struct rfp_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
@@ -332,7 +332,7 @@ static struct rdmafs_op *rdmafs_rename_op(struct inode *odir, struct dentry *ode
 		how |= RFP_RENAME_EXCHANGE;
 	if (flags & RENAME_WHITEOUT)
 		how |= RFP_RENAME_WHITEOUT;
-	op = rdmafs_op_new(RDMAFS_M(odir->i_sb), RFP_RENAME, sizeof(*req));
+	op = rdmafs_op_new(RDMAFS_S(odir->i_sb), RFP_RENAME, sizeof(*req));
 	if (IS_ERR(op))
 		return op;
 	req = (struct rfp_rename_req *)op->req;
@@ -415,7 +415,6 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 static const char *rdmafs_get_link(struct dentry *dentry, struct inode *inode,
 				   struct delayed_call *done)
 {
-	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
 	struct rdmafs_op *op;
 	struct rfp_dec dec;
 	char *link, *old;
@@ -427,7 +426,7 @@ static const char *rdmafs_get_link(struct dentry *dentry, struct inode *inode,
 		return link;
 	if (!dentry)
 		return ERR_PTR(-ECHILD);
-	op = rdmafs_op_new(mnt, RFP_READLINK, sizeof(struct rfp_req));
+	op = rdmafs_op_new(RDMAFS_S(inode->i_sb), RFP_READLINK, sizeof(struct rfp_req));
 	if (IS_ERR(op))
 		return ERR_CAST(op);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);

@@ -217,16 +217,17 @@ static bool rdmafs_op_bare_sound(const struct rdmafs_op *op, u32 status)
 }
 
 /*
- * Does the status of an answer tell whether the server serves the export?  SETCRED, and the ops
- * that name neither a file nor an open, are answered even while it does not; and so is any op with
- * BADCRED, BADSTATE or BADSOURCE.
+ * Does the status of an answer tell whether the server serves the export of @super?  SETCRED, and
+ * the ops that name neither a file nor an open, are answered even while it does not; and so is any
+ * op with BADCRED, BADSTATE or BADSOURCE.  What CROSS is told may be true of the export below.
  */
 static bool rdmafs_op_tells_export(const struct rdmafs_op *op, u32 status)
 {
 	u16 nr = le16_to_cpu(((const struct rfp_req *)op->req)->op);
 
-	return !op->bare && nr != RFP_LOCKCANCEL && nr != RFP_EVENTS && status != RFP_BADCRED &&
-	       status != RFP_BADSTATE && status != RFP_BADSOURCE;
+	return op->super && !op->bare && nr != RFP_LOCKCANCEL && nr != RFP_EVENTS &&
+	       nr != RFP_CROSS && status != RFP_BADCRED && status != RFP_BADSTATE &&
+	       status != RFP_BADSOURCE;
 }
 
 /**
@@ -251,7 +252,7 @@ int rdmafs_op_status(struct rdmafs_op *op)
 	status = le32_to_cpu(rep->status);
 	rdmafs_heard(op->mnt);
 	if (rdmafs_op_tells_export(op, status))
-		rdmafs_heard_export(op->mnt, status == RFP_OFFLINE);
+		rdmafs_heard_export(op->super, status == RFP_OFFLINE);
 	if (rdmafs_test_fails("op_nomem", le16_to_cpu(req->op)))
 		return -ENOMEM;
 	if (!rdmafs_op_bare_sound(op, status))
@@ -350,7 +351,7 @@ static int rdmafs_op_wait(struct rdmafs_op *op)
 	long left = op->leave - jiffies;
 
 	if (!op->leave)
-		return rdmafs_wait(op->mnt, &op->done);
+		return rdmafs_wait(op->super ?: &op->mnt->super, &op->done);
 	left = wait_for_completion_killable_timeout(&op->done, max(left, 1L));
 	if (left > 0)
 		return 0;
@@ -429,6 +430,12 @@ unsigned long rdmafs_backoff(unsigned int *waits)
 	return msecs_to_jiffies(RDMAFS_BACKOFF_MS << n);
 }
 
+/* Does the superblock of an op end by umount -f, so that the op does not wait for the export? */
+static bool rdmafs_op_ending(const struct rdmafs_op *op)
+{
+	return READ_ONCE(op->mnt->ending) || (op->super && READ_ONCE(op->super->ending));
+}
+
 /* Does the op's deadline count?  The mount may have been made a hard one since. */
 static bool rdmafs_op_timed(const struct rdmafs_op *op)
 {
@@ -457,9 +464,9 @@ static unsigned long rdmafs_op_in_time(const struct rdmafs_op *op, unsigned long
  * After -EAGAIN every op is tried until umount -f: a party on the server has to give something up
  * first, a lease, say, which may take the better part of a minute.  An export that is not served
  * is waited for until umount -f, too, as a server is that can't be reached; but not when the
- * mount ends (@ending).  An op whose maker can't wait fails instead: @brief in each of these cases,
- * @once after -EAGAIN.  The deadline of an op on a soft mount ends all of this, and so does the
- * time at which its task leaves it.
+ * superblock ends without it (@ending).  An op whose maker can't wait fails instead: @brief in each
+ * of these cases, @once after -EAGAIN.  The deadline of an op on a soft mount ends all of this, and
+ * so does the time at which its task leaves it.
  *
  * Context: any.
  * Return: jiffies; 0: the op has failed.
@@ -471,7 +478,7 @@ unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int *err)
 
 	if ((*err != -ENOMEM && *err != -EAGAIN && !offline) || (*err == -EAGAIN && op->once))
 		return 0;
-	if (op->brief || (offline && READ_ONCE(op->mnt->ending)))
+	if (op->brief || (offline && rdmafs_op_ending(op)))
 		return 0;
 	if (op->leave && time_after_eq(jiffies, op->leave)) {
 		*err = -ETIMEDOUT;

@@ -107,7 +107,8 @@ void rdmafs_op_time(struct rdmafs_op *op)
 
 /**
  * rdmafs_op_new_cred - make an op on behalf of given credentials
- * @mnt:  the mount
+ * @super: the superblock that it is for, which the caller keeps until rdmafs_op_run() returns, or
+ *	  as long as the op has an open
  * @nr:   operation
  * @size: bytes of its fixed request struct, which is at op->req, zeroed
  * @cred: credentials with which it is executed; a reference is taken
@@ -116,9 +117,10 @@ void rdmafs_op_time(struct rdmafs_op *op)
  * Context: process, may sleep; safe in writeback.
  * Return: the op; NULL only with RDMAFS_POOL_NONE.
  */
-struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_mount *mnt, enum rfp_op nr, size_t size,
+struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_super *super, enum rfp_op nr, size_t size,
 				     struct rdmafs_cred *cred, enum rdmafs_pool pool)
 {
+	struct rdmafs_mount *mnt = super->mnt;
 	struct rdmafs_op *op;
 
 	if (pool == RDMAFS_POOL_NONE)
@@ -129,6 +131,7 @@ struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_mount *mnt, enum rfp_op nr, s
 		return NULL;
 	memset(op, 0, offsetof(struct rdmafs_op, req));
 	op->mnt = mnt;
+	op->super = super;
 	op->pool = pool;
 	op->cred = rdmafs_cred_get(cred);
 	op->bare = nr == RFP_SETCRED;
@@ -152,7 +155,7 @@ struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_mount *mnt, enum rfp_op nr, s
 
 /**
  * rdmafs_op_new - make an op on behalf of the current task
- * @mnt:  the mount
+ * @super: the superblock that it is for, as for rdmafs_op_new_cred()
  * @nr:   operation
  * @size: bytes of its fixed request struct, which is at op->req, zeroed
  *
@@ -161,14 +164,14 @@ struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_mount *mnt, enum rfp_op nr, s
  * Context: process, may sleep.
  * Return: the op, or -ENOMEM.
  */
-struct rdmafs_op *rdmafs_op_new(struct rdmafs_mount *mnt, enum rfp_op nr, size_t size)
+struct rdmafs_op *rdmafs_op_new(struct rdmafs_super *super, enum rfp_op nr, size_t size)
 {
-	struct rdmafs_cred *cred = rdmafs_cred_current(mnt);
+	struct rdmafs_cred *cred = rdmafs_cred_current(super->mnt);
 	struct rdmafs_op *op;
 
 	if (IS_ERR(cred))
 		return ERR_CAST(cred);
-	op = rdmafs_op_new_cred(mnt, nr, size, cred, RDMAFS_POOL_COMMON);
+	op = rdmafs_op_new_cred(super, nr, size, cred, RDMAFS_POOL_COMMON);
 	rdmafs_cred_put(cred);
 	return op;
 }
@@ -215,7 +218,7 @@ void rdmafs_op_use_source(struct rdmafs_op *op, struct rdmafs_open *open, __le64
 struct rdmafs_op *rdmafs_op_new_open(struct rdmafs_open *open, enum rfp_op nr, size_t size,
 				     size_t stateid_off, enum rdmafs_pool pool)
 {
-	struct rdmafs_op *op = rdmafs_op_new_cred(RDMAFS_M(open->inode->i_sb), nr, size,
+	struct rdmafs_op *op = rdmafs_op_new_cred(RDMAFS_S(open->inode->i_sb), nr, size,
 						  open->cred, pool);
 
 	if (op)

@@ -58,8 +58,9 @@ void rdmafs_opens_dec(struct rdmafs_super *super)
 struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cred, u32 flags,
 				    const struct rfp_open_rep *rep, int session)
 {
-	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
+	struct rdmafs_super *super = RDMAFS_S(inode->i_sb);
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	struct rdmafs_mount *mnt = super->mnt;
 	struct rdmafs_open *open;
 
 	open = kzalloc(sizeof(*open), GFP_KERNEL);
@@ -76,16 +77,16 @@ struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cre
 	open->known_at = atomic_read(&mnt->forgets);
 	mutex_init(&open->lock);
 	INIT_WORK(&open->work, rdmafs_open_work);
-	atomic_inc(&RDMAFS_S(inode->i_sb)->nr_opens);
+	atomic_inc(&super->nr_opens);
 
 	open->asked = session;
 	spin_lock(&mnt->opens_lock);
 	if (session == atomic_read(&mnt->session)) {
-		list_add_tail(&open->all, &mnt->opens);
+		list_add_tail(&open->all, &super->opens);
 	} else {
 		/* The session was lost since: a worker has to open it again. */
-		list_add(&open->all, &mnt->opens);
-		rdmafs_opens_reclaim(mnt);
+		list_add(&open->all, &super->opens);
+		rdmafs_opens_reclaim(super);
 	}
 	spin_unlock(&mnt->opens_lock);
 	spin_lock_irq(&ri->lock);
@@ -213,14 +214,13 @@ static int rdmafs_open_ask(struct rdmafs_op *op, struct inode *inode, u32 flags,
 static int rdmafs_open_prove(struct inode *inode, u32 flags, struct rfp_proof proof,
 			     struct rdmafs_open **openp)
 {
-	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
 	const struct rfp_open_rep *rep;
 	const struct rfp_attr *attr;
 	struct rdmafs_open *open;
 	struct rdmafs_op *op;
 	int err;
 
-	op = rdmafs_op_new(mnt, RFP_OPEN, sizeof(struct rfp_open_req));
+	op = rdmafs_op_new(RDMAFS_S(inode->i_sb), RFP_OPEN, sizeof(struct rfp_open_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	err = rdmafs_open_ask(op, inode, flags, proof, &rep, &attr);
@@ -345,8 +345,8 @@ static int rdmafs_open_renew_ask(struct rdmafs_open *open, const struct rdmafs_o
 	lockdep_assert_held(&open->lock);
 	if (open->half && open->half == atomic_read(&mnt->session))
 		return 0;
-	op = rdmafs_op_new_cred(mnt, RFP_OPEN, sizeof(struct rfp_open_req), open->cred,
-				RDMAFS_POOL_REOPEN);
+	op = rdmafs_op_new_cred(RDMAFS_S(inode->i_sb), RFP_OPEN, sizeof(struct rfp_open_req),
+				open->cred, RDMAFS_POOL_REOPEN);
 	if (user) {
 		op->forced = user->forced;
 		op->call.deadline = user->call.deadline;
@@ -572,13 +572,13 @@ struct rdmafs_open *rdmafs_open_find(struct inode *inode, u32 flags)
 	return found;
 }
 
-static struct rdmafs_op *rdmafs_close_new(struct rdmafs_mount *mnt, struct rdmafs_cred *cred,
+static struct rdmafs_op *rdmafs_close_new(struct rdmafs_super *super, struct rdmafs_cred *cred,
 					  u64 stateid, enum rdmafs_pool pool)
 {
 	struct rfp_close_req *req;
 	struct rdmafs_op *op;
 
-	op = rdmafs_op_new_cred(mnt, RFP_CLOSE, sizeof(*req), cred, pool);
+	op = rdmafs_op_new_cred(super, RFP_CLOSE, sizeof(*req), cred, pool);
 	if (!op)
 		return NULL;
 	req = (struct rfp_close_req *)op->req;
@@ -587,10 +587,10 @@ static struct rdmafs_op *rdmafs_close_new(struct rdmafs_mount *mnt, struct rdmaf
 }
 
 /* Send CLOSE and wait; false if this task could not send it, so that a worker has to. */
-static bool rdmafs_open_close(struct rdmafs_mount *mnt, struct rdmafs_cred *cred, u64 stateid,
+static bool rdmafs_open_close(struct rdmafs_super *super, struct rdmafs_cred *cred, u64 stateid,
 			      enum rdmafs_pool pool)
 {
-	struct rdmafs_op *op = rdmafs_close_new(mnt, cred, stateid, pool);
+	struct rdmafs_op *op = rdmafs_close_new(super, cred, stateid, pool);
 	bool sent;
 	int err;
 
@@ -609,9 +609,9 @@ static void rdmafs_close_done(struct rdmafs_xprt_call *call)
 }
 
 /* Send CLOSE and do not wait; false if it could not be sent at once. */
-static bool rdmafs_open_close_nowait(struct rdmafs_mount *mnt, struct rdmafs_open *open)
+static bool rdmafs_open_close_nowait(struct rdmafs_super *super, struct rdmafs_open *open)
 {
-	struct rdmafs_op *op = rdmafs_close_new(mnt, open->cred, open->stateid,
+	struct rdmafs_op *op = rdmafs_close_new(super, open->cred, open->stateid,
 						RDMAFS_POOL_NONE);
 	int err;
 
@@ -622,7 +622,7 @@ static bool rdmafs_open_close_nowait(struct rdmafs_mount *mnt, struct rdmafs_ope
 	err = rdmafs_op_prepare(op, true);
 	/* Unmounting waits for this call: rdmafs_xprt_close() does so for calls in flight. */
 	if (!err)
-		err = rdmafs_xprt_submit(mnt->xprt, &op->call);
+		err = rdmafs_xprt_submit(super->mnt->xprt, &op->call);
 	if (err)
 		rdmafs_op_put(op);
 	return !err;
@@ -646,7 +646,8 @@ static void rdmafs_open_free(struct rdmafs_open *open)
 /* Send CLOSE if there is anything to close.  @wait: a worker.  False: left to a worker. */
 static bool rdmafs_open_end(struct rdmafs_open *open, bool wait)
 {
-	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+	struct rdmafs_super *super = RDMAFS_S(open->inode->i_sb);
+	struct rdmafs_mount *mnt = super->mnt;
 	int session = atomic_read(&mnt->session);
 
 	/* It was opened again, but was of no use yet when its last user put it. */
@@ -663,9 +664,9 @@ static bool rdmafs_open_end(struct rdmafs_open *open, bool wait)
 		return true;
 	/* A killed task must not wait for memory, which others may hold for long; a worker may. */
 	if (wait || !open->inode->i_nlink)
-		return rdmafs_open_close(mnt, open->cred, open->stateid,
+		return rdmafs_open_close(super, open->cred, open->stateid,
 					 wait ? RDMAFS_POOL_COMMON : RDMAFS_POOL_NONE);
-	return rdmafs_open_close_nowait(mnt, open);
+	return rdmafs_open_close_nowait(super, open);
 }
 
 /* A worker can't be killed, so that CLOSE reaches the server if it can be reached at all. */
@@ -766,8 +767,10 @@ void rdmafs_open_undo(struct rdmafs_op *op)
 
 	if (op->call.status || op->call.reply_len < sizeof(*rep) || rep->rep.status)
 		return;
-	close = rdmafs_close_new(mnt, op->cred, le64_to_cpu(rep->stateid), RDMAFS_POOL_STRAY);
-
+	close = rdmafs_close_new(&mnt->super, op->cred, le64_to_cpu(rep->stateid),
+				 RDMAFS_POOL_STRAY);
+	/* It may be a file of one below, which does not wait for this and may be gone by then. */
+	close->super = NULL;
 	atomic_inc(&mnt->super.nr_opens);
 	INIT_WORK(&close->work, rdmafs_close_work);
 	queue_work(mnt->io_wq, &close->work);

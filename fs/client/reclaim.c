@@ -19,6 +19,13 @@
  * When all have been asked for, the server is told that this client has taken again what locks it
  * had (grace.c).
  *
+ * Each file system below a mount is an export of its own, and may be on a disk of its own that is
+ * dead.  So each superblock has lists and workers of its own, and is told of by itself: locks in
+ * one do not wait for another.
+ *
+ * The workers of a superblock end before it does: nothing queues them when it has no opens and is
+ * in rdmafs_mount.supers no more.
+ *
  * Locks: two lists, under rdmafs_mount.opens_lock.  An open begins in @opens,
  * where opens that have not been asked for in the present session come first.  If
  * it has a name, or is busy, it moves to @opens_later, and back when a worker asks
@@ -41,29 +48,29 @@
  * Return the open to be asked for now.  NULL: there is none; or, with *@more set, the lock has to
  * be given back before the search goes on; or, with *@delay set, the next one is due then.
  */
-static struct rdmafs_open *rdmafs_reclaim_next_locked(struct rdmafs_mount *mnt, bool *more,
+static struct rdmafs_open *rdmafs_reclaim_next_locked(struct rdmafs_super *super, bool *more,
 						      unsigned long *delay)
 {
-	int session = atomic_read(&mnt->session);
+	int session = atomic_read(&super->mnt->session);
 	unsigned long now = jiffies;
 	struct rdmafs_open *open;
 	unsigned int n;
 
-	lockdep_assert_held(&mnt->opens_lock);
+	lockdep_assert_held(&super->mnt->opens_lock);
 	for (n = 0; n < RDMAFS_RECLAIM_BATCH; n++) {
-		open = list_first_entry_or_null(&mnt->opens, struct rdmafs_open, all);
+		open = list_first_entry_or_null(&super->opens, struct rdmafs_open, all);
 		if (!open || open->asked == session)
 			break;
 		open->asked = session;
 		open->again = now;
 		if (!open->inode->i_nlink) {
-			list_move_tail(&open->all, &mnt->opens);
+			list_move_tail(&open->all, &super->opens);
 			return open;
 		}
-		list_move_tail(&open->all, &mnt->opens_later);
+		list_move_tail(&open->all, &super->opens_later);
 	}
 	*more = n == RDMAFS_RECLAIM_BATCH;
-	open = list_first_entry_or_null(&mnt->opens_later, struct rdmafs_open, all);
+	open = list_first_entry_or_null(&super->opens_later, struct rdmafs_open, all);
 	if (*more || !open)
 		return NULL;
 	if (time_before(now, open->again)) {
@@ -71,13 +78,14 @@ static struct rdmafs_open *rdmafs_reclaim_next_locked(struct rdmafs_mount *mnt, 
 		return NULL;
 	}
 	open->asked = session;
-	list_move_tail(&open->all, &mnt->opens);
+	list_move_tail(&open->all, &super->opens);
 	return open;
 }
 
 /* The same, with a reference for the caller; does not return before the search is over. */
-static struct rdmafs_open *rdmafs_reclaim_next(struct rdmafs_mount *mnt, unsigned long *delay)
+static struct rdmafs_open *rdmafs_reclaim_next(struct rdmafs_super *super, unsigned long *delay)
 {
+	struct rdmafs_mount *mnt = super->mnt;
 	struct rdmafs_open *open;
 	bool more, gone;
 
@@ -85,7 +93,7 @@ static struct rdmafs_open *rdmafs_reclaim_next(struct rdmafs_mount *mnt, unsigne
 	do {
 		more = false;
 		spin_lock(&mnt->opens_lock);
-		open = rdmafs_reclaim_next_locked(mnt, &more, delay);
+		open = rdmafs_reclaim_next_locked(super, &more, delay);
 		/* Its last user has put it, and is about to take it from the list. */
 		gone = open && !refcount_inc_not_zero(&open->ref);
 		spin_unlock(&mnt->opens_lock);
@@ -98,54 +106,55 @@ static struct rdmafs_open *rdmafs_reclaim_next(struct rdmafs_mount *mnt, unsigne
  * Have an open tried again: behind the others, after a pause; or, if it failed because the export
  * is not served, before the others, without a pause of its own.
  */
-static void rdmafs_reclaim_later(struct rdmafs_mount *mnt, struct rdmafs_open *open, bool first)
+static void rdmafs_reclaim_later(struct rdmafs_super *super, struct rdmafs_open *open, bool first)
 {
-	spin_lock(&mnt->opens_lock);
+	spin_lock(&super->mnt->opens_lock);
 	open->again = jiffies;
 	if (first) {
-		list_move(&open->all, &mnt->opens_later);
+		list_move(&open->all, &super->opens_later);
 	} else {
 		open->again += RDMAFS_RECLAIM_PAUSE;
-		list_move_tail(&open->all, &mnt->opens_later);
+		list_move_tail(&open->all, &super->opens_later);
 	}
-	spin_unlock(&mnt->opens_lock);
+	spin_unlock(&super->mnt->opens_lock);
 }
 
 /**
- * rdmafs_opens_asked - tell whether all opens have been asked for
- * @mnt:     the mount
+ * rdmafs_opens_asked - tell whether all opens of a file system have been asked for
+ * @super:   its superblock
  * @session: the session in which they are to have been
  *
  * Context: process, does not sleep; takes opens_lock.
  * Return: true: the server has answered for each of them in that session, which is still the
  * present one.
  */
-bool rdmafs_opens_asked(struct rdmafs_mount *mnt, int session)
+bool rdmafs_opens_asked(struct rdmafs_super *super, int session)
 {
+	struct rdmafs_mount *mnt = super->mnt;
 	struct rdmafs_open *open;
 	bool all;
 
 	spin_lock(&mnt->opens_lock);
-	open = list_first_entry_or_null(&mnt->opens, struct rdmafs_open, all);
-	all = list_empty(&mnt->opens_later) && (!open || open->asked == session);
+	open = list_first_entry_or_null(&super->opens, struct rdmafs_open, all);
+	all = list_empty(&super->opens_later) && (!open || open->asked == session);
 	/* A worker that has taken one from a list was counted before. */
-	all = all && !atomic_read(&mnt->reclaiming) && session == atomic_read(&mnt->session);
+	all = all && !atomic_read(&super->reclaiming) && session == atomic_read(&mnt->session);
 	spin_unlock(&mnt->opens_lock);
 	return all;
 }
 
 /* The last worker has no more to do. */
-static void rdmafs_reclaim_over(struct rdmafs_mount *mnt)
+static void rdmafs_reclaim_over(struct rdmafs_super *super)
 {
-	int session = atomic_read(&mnt->session);
+	int session = atomic_read(&super->mnt->session);
 	int err;
 
-	if (!rdmafs_opens_asked(mnt, session))
+	if (!rdmafs_opens_asked(super, session))
 		return;
-	err = rdmafs_reclaim_tell(mnt, session);
+	err = rdmafs_reclaim_tell(super, session);
 	/* Nobody else tells it in this session, and others may wait for that. */
-	if (err && !READ_ONCE(mnt->super.no_late))
-		queue_delayed_work(mnt->io_wq, &mnt->reclaim[0].work,
+	if (err && !READ_ONCE(super->no_late))
+		queue_delayed_work(super->mnt->io_wq, &super->reclaim[0].work,
 				   err == -EAGAIN ? RDMAFS_RECLAIM_PAUSE : RDMAFS_RECLAIM_TELL);
 }
 
@@ -153,26 +162,26 @@ static void rdmafs_reclaim_work(struct work_struct *work)
 {
 	struct rdmafs_reclaim *r = container_of(to_delayed_work(work), struct rdmafs_reclaim,
 						work);
-	struct rdmafs_mount *mnt = r->mnt;
+	struct rdmafs_super *super = r->super;
 	struct rdmafs_open *open;
 	bool offline = false;
 	unsigned long delay;
 	int err;
 
-	atomic_inc(&mnt->reclaiming);
-	while (!offline && (open = rdmafs_reclaim_next(mnt, &delay))) {
+	atomic_inc(&super->reclaiming);
+	while (!offline && (open = rdmafs_reclaim_next(super, &delay))) {
 		if (open->inode->i_nlink)
 			rdmafs_test_point("reclaim_named", open->inode->i_ino);
 		else
 			rdmafs_test_point("reclaim_nameless", open->inode->i_ino);
 		err = rdmafs_open_again(open);
-		offline = err == -EAGAIN && READ_ONCE(mnt->offline);
+		offline = err == -EAGAIN && READ_ONCE(super->offline);
 		if (err == -EAGAIN || (err && rdmafs_locks_again(open, err)))
-			rdmafs_reclaim_later(mnt, open, offline);
+			rdmafs_reclaim_later(super, open, offline);
 		if (!offline && r->waits) {
 			r->waits = 0;
-			/* Before the put: the open keeps the mount. */
-			rdmafs_opens_reclaim(mnt);
+			/* Before the put: the open keeps the superblock in use. */
+			rdmafs_opens_reclaim(super);
 		}
 		rdmafs_open_put(open);
 	}
@@ -180,57 +189,58 @@ static void rdmafs_reclaim_work(struct work_struct *work)
 		delay = rdmafs_backoff(&r->waits);
 	/* One worker is enough to wait for busy opens, and for the export. */
 	if (delay)
-		queue_delayed_work(mnt->io_wq, &mnt->reclaim[0].work, delay);
-	if (atomic_dec_and_test(&mnt->reclaiming) && !delay)
-		rdmafs_reclaim_over(mnt);
+		queue_delayed_work(super->mnt->io_wq, &super->reclaim[0].work, delay);
+	if (atomic_dec_and_test(&super->reclaiming) && !delay)
+		rdmafs_reclaim_over(super);
 }
 
 /**
  * rdmafs_opens_init - begin with no opens
- * @mnt: the mount
+ * @super: the superblock's memory
  *
  * Context: any.
  */
-void rdmafs_opens_init(struct rdmafs_mount *mnt)
+void rdmafs_opens_init(struct rdmafs_super *super)
 {
 	int i;
 
-	spin_lock_init(&mnt->opens_lock);
-	INIT_LIST_HEAD(&mnt->opens);
-	INIT_LIST_HEAD(&mnt->opens_later);
+	INIT_LIST_HEAD(&super->opens);
+	INIT_LIST_HEAD(&super->opens_later);
 	for (i = 0; i < RDMAFS_NR_RECLAIM; i++) {
-		mnt->reclaim[i].mnt = mnt;
-		INIT_DELAYED_WORK(&mnt->reclaim[i].work, rdmafs_reclaim_work);
+		super->reclaim[i].super = super;
+		INIT_DELAYED_WORK(&super->reclaim[i].work, rdmafs_reclaim_work);
 	}
 }
 
 /**
  * rdmafs_opens_exit - stop the workers that open again
- * @mnt: the mount, which has no opens and no session any more
+ * @super: the superblock, which has no opens any more: that of a mount that has no session any
+ *	   more, or one that is in rdmafs_mount.supers no more
  *
  * Context: process, may sleep.
  */
-void rdmafs_opens_exit(struct rdmafs_mount *mnt)
+void rdmafs_opens_exit(struct rdmafs_super *super)
 {
 	int i;
 
 	/* Worker 0 comes last, because the others may queue it until they have ended. */
 	for (i = RDMAFS_NR_RECLAIM - 1; i >= 0; i--)
-		cancel_delayed_work_sync(&mnt->reclaim[i].work);
+		cancel_delayed_work_sync(&super->reclaim[i].work);
 }
 
 /**
  * rdmafs_opens_reclaim - have the workers open again, now
- * @mnt: the mount; it has a new session, or its export is served again
+ * @super: the superblock; there is a new session, or its export is served again
  *
- * Context: any.
+ * Context: any; the caller keeps the superblock from its end.
  */
-void rdmafs_opens_reclaim(struct rdmafs_mount *mnt)
+void rdmafs_opens_reclaim(struct rdmafs_super *super)
 {
-	int i;
+	struct rdmafs_mount *mnt = super->mnt;
+	int i, nr = super == &mnt->super ? RDMAFS_NR_RECLAIM : RDMAFS_NR_RECLAIM_BELOW;
 
-	for (i = 0; i < RDMAFS_NR_RECLAIM; i++)
-		mod_delayed_work(mnt->io_wq, &mnt->reclaim[i].work, 0);
+	for (i = 0; i < nr; i++)
+		mod_delayed_work(mnt->io_wq, &super->reclaim[i].work, 0);
 }
 
 /**
@@ -238,10 +248,11 @@ void rdmafs_opens_reclaim(struct rdmafs_mount *mnt)
  * @mnt:   the mount
  * @reset: the server has lost the session; else an export was started again within it
  *
- * Context: any; takes lock_lock.
+ * Context: any; takes lock_lock, and supers_lock.
  */
 void rdmafs_opens_lost(struct rdmafs_mount *mnt, bool reset)
 {
+	struct rdmafs_super *super;
 	unsigned long irq;
 
 	spin_lock_irqsave(&mnt->lock_lock, irq);
@@ -251,7 +262,11 @@ void rdmafs_opens_lost(struct rdmafs_mount *mnt, bool reset)
 	if (reset)
 		mnt->session_first = atomic_read(&mnt->session);
 	spin_unlock_irqrestore(&mnt->lock_lock, irq);
-	rdmafs_opens_reclaim(mnt);
+	/* One that comes into the list later sees the new generation. */
+	spin_lock_irqsave(&mnt->supers_lock, irq);
+	list_for_each_entry(super, &mnt->supers, link)
+		rdmafs_opens_reclaim(super);
+	spin_unlock_irqrestore(&mnt->supers_lock, irq);
 }
 
 /**

@@ -72,7 +72,6 @@ static void rdmafs_setattr_fill(struct mnt_idmap *idmap, struct rfp_setattr_req 
 static int rdmafs_setattr_send(struct mnt_idmap *idmap, struct inode *inode, struct iattr *attr,
 			       loff_t *size)
 {
-	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
 	const struct rfp_attr *rattr = NULL;
 	struct rfp_setattr_req *req;
 	struct rdmafs_open *open;
@@ -80,7 +79,7 @@ static int rdmafs_setattr_send(struct mnt_idmap *idmap, struct inode *inode, str
 	struct rfp_dec dec;
 	int err;
 
-	op = rdmafs_op_new(mnt, RFP_SETATTR, sizeof(*req));
+	op = rdmafs_op_new(RDMAFS_S(inode->i_sb), RFP_SETATTR, sizeof(*req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	req = (struct rfp_setattr_req *)op->req;

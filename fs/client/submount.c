@@ -17,8 +17,9 @@
  * export has (seclabel.c).
  *
  * Such mounts are unmounted when they have been idle for submount_s seconds, or twice as long,
- * and with the mount above if they are idle then (MNT_SHRINKABLE).  While the server is not there
- * none expires: the worker that ends it would wait for the server, and others wait for that worker.
+ * and with the mount above if they are idle then (MNT_SHRINKABLE).  While the server is not there,
+ * or does not serve one of them, none expires: the worker that ends it would wait for the server,
+ * and others wait for that worker.
  *
  * One superblock serves all mounts of one root in one struct rdmafs_mount, which a file system may
  * have in several namespaces.  It has an active reference to the superblock of the mount, which may
@@ -93,6 +94,7 @@ void rdmafs_super_init(struct rdmafs_super *super, struct rdmafs_mount *mnt)
 	super->mnt = mnt;
 	INIT_LIST_HEAD(&super->link);
 	init_waitqueue_head(&super->opens_wait);
+	rdmafs_opens_init(super);
 	INIT_WORK(&super->drop, rdmafs_share_drop_super);
 }
 
@@ -114,9 +116,11 @@ void rdmafs_submount_ended(struct rdmafs_super *super)
 	struct super_block *above = super->above;
 	struct rdmafs_mount *mnt = super->mnt;
 
-	spin_lock(&mnt->supers_lock);
+	spin_lock_irq(&mnt->supers_lock);
 	list_del_init(&super->link);
-	spin_unlock(&mnt->supers_lock);
+	spin_unlock_irq(&mnt->supers_lock);
+	/* It has no opens any more, and nobody else finds it. */
+	rdmafs_opens_exit(super);
 	deactivate_super(above);
 	rdmafs_submount_free(super);
 }
@@ -127,7 +131,7 @@ static struct rdmafs_super *rdmafs_submount_find(struct rdmafs_mount *mnt,
 {
 	struct rdmafs_super *super, *found = NULL;
 
-	spin_lock(&mnt->supers_lock);
+	spin_lock_irq(&mnt->supers_lock);
 	list_for_each_entry(super, &mnt->supers, link) {
 		if (super != &mnt->super && super->root_fh.len == root->len &&
 		    !memcmp(super->root_fh.data, root->data, root->len) &&
@@ -136,7 +140,7 @@ static struct rdmafs_super *rdmafs_submount_find(struct rdmafs_mount *mnt,
 			break;
 		}
 	}
-	spin_unlock(&mnt->supers_lock);
+	spin_unlock_irq(&mnt->supers_lock);
 	return found;
 }
 
@@ -170,9 +174,14 @@ static int rdmafs_submount_fill(struct super_block *sb, struct fs_context *fc)
 		err = rdmafs_super_root(sb, ctx->at);
 	if (err)
 		return err;
-	spin_lock(&mnt->supers_lock);
+	spin_lock_irq(&mnt->supers_lock);
 	list_add_tail(&super->link, &mnt->supers);
-	spin_unlock(&mnt->supers_lock);
+	/*
+	 * The server may have started its export for this CROSS, and wait for this client, which
+	 * has been told so before it was in the list.
+	 */
+	rdmafs_opens_reclaim(super);
+	spin_unlock_irq(&mnt->supers_lock);
 	return 0;
 }
 
@@ -219,7 +228,7 @@ static int rdmafs_submount_ask(struct inode *dir, struct rdmafs_attached *at)
 	int err;
 
 	at->op = NULL;
-	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_CROSS, sizeof(struct rfp_req));
+	op = rdmafs_op_new(RDMAFS_S(dir->i_sb), RFP_CROSS, sizeof(struct rfp_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	at->op = op;
@@ -277,13 +286,26 @@ static unsigned long rdmafs_submount_time(void)
 	return min_t(u64, (u64)READ_ONCE(rdmafs_submount_s) * HZ, MAX_JIFFY_OFFSET);
 }
 
+/* Are the mount and all below it served?  What ends waits for the server in a worker. */
+static bool rdmafs_submounts_served(struct rdmafs_mount *mnt)
+{
+	struct rdmafs_super *super;
+	bool served = true;
+
+	spin_lock_irq(&mnt->supers_lock);
+	list_for_each_entry(super, &mnt->supers, link)
+		served = served && rdmafs_served(super);
+	spin_unlock_irq(&mnt->supers_lock);
+	return served;
+}
+
 static void rdmafs_submounts_expire(struct work_struct *work)
 {
 	struct rdmafs_mount *mnt = container_of(to_delayed_work(work), struct rdmafs_mount, expire);
 	unsigned long time = rdmafs_submount_time();
 
 	rdmafs_test_point("submount_expire", mnt->rsize);
-	if (time && rdmafs_served(mnt))
+	if (time && rdmafs_submounts_served(mnt))
 		mark_mounts_for_expiry(&mnt->submounts);
 	if (!list_empty(&mnt->submounts))
 		queue_delayed_work(system_unbound_wq, &mnt->expire, time ?: 60 * HZ);

@@ -40,7 +40,7 @@ static void rdmafs_mount_free(struct rdmafs_mount *mnt)
 		destroy_workqueue(mnt->fill_wq);
 	if (mnt->tell_wq)
 		destroy_workqueue(mnt->tell_wq);
-	rdmafs_opens_exit(mnt);
+	rdmafs_opens_exit(&mnt->super);
 	if (mnt->io_wq)
 		destroy_workqueue(mnt->io_wq);
 	rdmafs_cred_destroy(mnt);
@@ -147,7 +147,7 @@ static struct rdmafs_mount *rdmafs_mount_alloc(const char *host)
 	rdmafs_supers_init(mnt);
 	atomic_set(&mnt->session, 1);
 	mnt->session_first = 1;
-	rdmafs_opens_init(mnt);
+	spin_lock_init(&mnt->opens_lock);
 	rdmafs_cred_init(mnt);
 	rdmafs_idmap_begin(mnt);
 	rdmafs_locks_init(mnt);
@@ -223,7 +223,7 @@ static int rdmafs_statfs(struct dentry *dentry, struct kstatfs *st)
 	struct rfp_dec dec;
 	int err;
 
-	op = rdmafs_op_new(RDMAFS_M(dentry->d_sb), RFP_STATFS, sizeof(struct rfp_req));
+	op = rdmafs_op_new(RDMAFS_S(dentry->d_sb), RFP_STATFS, sizeof(struct rfp_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
@@ -310,7 +310,7 @@ static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, bool fir
 	int err;
 
 	at->op = NULL;
-	op = rdmafs_op_new(mnt, RFP_ATTACH, sizeof(*req));
+	op = rdmafs_op_new(RDMAFS_S(sb), RFP_ATTACH, sizeof(*req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	at->op = op;
@@ -492,7 +492,7 @@ static int rdmafs_still_attached(struct fs_context *fc, struct super_block *sb)
 		ret = rdmafs_same_fh(d_inode(sb->s_root), &at.root);
 	/* Only this answer says that the server serves what the superblock was made of. */
 	if (ret > 0) {
-		rdmafs_heard_export(mnt, false);
+		rdmafs_heard_export(&mnt->super, false);
 		ret = le32_to_cpu(at.rep->flags) == mnt->super.export_flags;
 	}
 	if (at.op)

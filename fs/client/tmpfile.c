@@ -119,7 +119,7 @@ int rdmafs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *file
 	err = rdmafs_seclabel_new(file->f_path.dentry, S_IFREG, &t.label);
 	if (err)
 		return err;
-	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_TMPFILE, sizeof(struct rfp_create_req));
+	op = rdmafs_op_new(RDMAFS_S(dir->i_sb), RFP_TMPFILE, sizeof(struct rfp_create_req));
 	if (IS_ERR(op)) {
 		rdmafs_seclabel_free(&t.label);
 		return PTR_ERR(op);

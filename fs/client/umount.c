@@ -15,7 +15,8 @@
  * A file system below a mount uses the mount's session, which is not ended for it.  SIGKILL does
  * not end its umount.  If that is an umount -f, which has found the server away, all that waits for
  * the server in the mount is ended again and again, until the server is back: so data that is dirty
- * is given up here, too, after a second in which it might have been written.
+ * is given up here, too, after a second in which it might have been written.  If the server is
+ * there and does not serve that file system, only its own operations end.
  */
 #include <linux/sched/signal.h>
 #include <linux/workqueue.h>
@@ -34,37 +35,40 @@ void rdmafs_heard(struct rdmafs_mount *mnt)
 }
 
 /**
- * rdmafs_heard_export - note that the server has told whether it serves the export
- * @mnt:     the mount
+ * rdmafs_heard_export - note that the server has told whether it serves an export
+ * @super:   the superblock of the export
  * @offline: it does not serve the export at present
  *
  * Context: any.
  */
-void rdmafs_heard_export(struct rdmafs_mount *mnt, bool offline)
+void rdmafs_heard_export(struct rdmafs_super *super, bool offline)
 {
-	if (unlikely(READ_ONCE(mnt->offline) != offline)) {
-		WRITE_ONCE(mnt->offline, offline);
+	struct rdmafs_mount *mnt = super->mnt;
+
+	if (unlikely(READ_ONCE(super->offline) != offline)) {
+		WRITE_ONCE(super->offline, offline);
+		/* With an export those below it end, for which nothing may have been asked. */
 		if (offline)
 			atomic_inc(&mnt->forgets);
+		else
+			WRITE_ONCE(super->given_up, 0);
 	}
-	if (unlikely(!offline && READ_ONCE(mnt->given_up)))
-		WRITE_ONCE(mnt->given_up, 0);
-	if (unlikely(!offline && READ_ONCE(mnt->given_up_below))) {
-		WRITE_ONCE(mnt->given_up_below, false);
+	if (unlikely(!offline && READ_ONCE(mnt->given_up))) {
+		WRITE_ONCE(mnt->given_up, false);
 		WRITE_ONCE(mnt->returns, READ_ONCE(mnt->returns) + 1);
 	}
 }
 
 /**
- * rdmafs_served - tell whether the server can be reached and serves the export
- * @mnt: the mount
+ * rdmafs_served - tell whether the server can be reached and serves an export
+ * @super: the superblock of the export
  *
  * Context: any.
  * Return: true if so, as far as the last answer tells.
  */
-bool rdmafs_served(struct rdmafs_mount *mnt)
+bool rdmafs_served(struct rdmafs_super *super)
 {
-	return rdmafs_xprt_connected(mnt->xprt) && !READ_ONCE(mnt->offline);
+	return rdmafs_xprt_connected(super->mnt->xprt) && !READ_ONCE(super->offline);
 }
 
 /**
@@ -114,6 +118,19 @@ static void rdmafs_umount_force(struct rdmafs_mount *mnt)
 	wake_up_var(&mnt->forced);
 }
 
+/*
+ * If this umount ends the superblock, this task calls rdmafs_umount_wait().  Is that to give up
+ * what it can't tell the server?
+ */
+static bool rdmafs_umount_give_up(struct rdmafs_super *super)
+{
+	u64 given_up = rdmafs_served(super) ? 0 : current->start_boottime;
+
+	WRITE_ONCE(super->returns, READ_ONCE(super->mnt->returns));
+	WRITE_ONCE(super->given_up, given_up);
+	return given_up;
+}
+
 /**
  * rdmafs_umount_begin - umount -f: end all operations that wait for the server, with an error
  * @sb: the mount, or a file system below it: those of the mount are ended, too
@@ -124,21 +141,25 @@ static void rdmafs_umount_force(struct rdmafs_mount *mnt)
  */
 void rdmafs_umount_begin(struct super_block *sb)
 {
-	struct rdmafs_super *super = RDMAFS_S(sb);
+	struct rdmafs_super *below, *super = RDMAFS_S(sb);
 	struct rdmafs_mount *mnt = super->mnt;
-	u64 given_up;
+	bool any = false;
 
 	rdmafs_umount_force(mnt);
-	/* If this umount ends the mount, this task calls rdmafs_umount_wait(). */
-	given_up = rdmafs_served(mnt) ? 0 : current->start_boottime;
 	if (super->above) {
-		WRITE_ONCE(super->returns, READ_ONCE(mnt->returns));
-		WRITE_ONCE(super->given_up, given_up);
-		if (given_up)
-			WRITE_ONCE(mnt->given_up_below, true);
+		any = rdmafs_umount_give_up(super);
 	} else {
-		WRITE_ONCE(mnt->given_up, given_up);
+		/* Those that are idle end with it. */
+		spin_lock_irq(&mnt->supers_lock);
+		list_for_each_entry(below, &mnt->supers, link)
+			any |= rdmafs_umount_give_up(below);
+		spin_unlock_irq(&mnt->supers_lock);
+		/* That the export above is not served either may not be known yet. */
+		if (any)
+			WRITE_ONCE(super->given_up, current->start_boottime);
 	}
+	if (any)
+		WRITE_ONCE(mnt->given_up, true);
 }
 
 /**
@@ -155,8 +176,11 @@ static void rdmafs_push_work(struct work_struct *work)
 {
 	struct rdmafs_push *push = container_of(to_delayed_work(work), struct rdmafs_push, work);
 
-	/* A server that is there answers, and with it calls that fail would end the session. */
-	if (!rdmafs_served(push->mnt))
+	/*
+	 * A server that is there answers, and with it calls that fail would end the session.  What
+	 * it does not serve is not waited for (@ending).
+	 */
+	if (!rdmafs_xprt_connected(push->mnt->xprt))
 		rdmafs_umount_force(push->mnt);
 	/* What is begun only now, the CLOSE of a file say, waits for the next time. */
 	queue_delayed_work(system_unbound_wq, &push->work, HZ);
@@ -190,15 +214,14 @@ static void rdmafs_umount_opens(struct rdmafs_super *super)
  * since.  But the one that has left the superblock to a task that could not use it, as it was
  * killed say, has returned, and nobody else can end the wait of the worker that puts it.
  */
-static bool rdmafs_umount_given_up(u64 by)
+static bool rdmafs_umount_given_up(const struct rdmafs_super *super)
 {
-	return by && (by == current->start_boottime || rdmafs_share_dropping());
-}
+	u64 by = READ_ONCE(super->given_up);
 
-/* The same, of a file system below a mount only. */
-static bool rdmafs_umount_given_up_below(const struct rdmafs_super *super)
-{
-	return super->above && rdmafs_umount_given_up(READ_ONCE(super->given_up)) &&
+	if (!by || (by != current->start_boottime && !rdmafs_share_dropping()))
+		return false;
+	/* Of a server that was away others may have heard since. */
+	return READ_ONCE(super->offline) ||
 	       READ_ONCE(super->returns) == READ_ONCE(super->mnt->returns);
 }
 
@@ -232,8 +255,7 @@ void rdmafs_umount_wait(struct rdmafs_super *super)
 
 	WRITE_ONCE(super->unused, true);
 	rdmafs_test_point("kill_sb", 0);
-	given_up = rdmafs_umount_given_up(READ_ONCE(mnt->given_up)) ||
-		   rdmafs_umount_given_up_below(super);
+	given_up = rdmafs_umount_given_up(super);
 	if (given_up && super->above) {
 		WRITE_ONCE(super->ending, true);
 		INIT_DELAYED_WORK_ONSTACK(&push.work, rdmafs_push_work);

@@ -50,7 +50,7 @@ int rdmafs_getxattr(struct inode *inode, const char *name, void *value, size_t s
 	int err;
 
 	size = min_t(size_t, size, RFP_XATTR_SIZE_MAX);
-	op = rdmafs_op_new(RDMAFS_M(inode->i_sb), RFP_GETXATTR, sizeof(*req));
+	op = rdmafs_op_new(RDMAFS_S(inode->i_sb), RFP_GETXATTR, sizeof(*req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	req = (struct rfp_getxattr_req *)op->req;
@@ -114,7 +114,7 @@ int rdmafs_setxattr(struct inode *inode, const char *name, const void *value, si
 
 	if (size > RFP_XATTR_SIZE_MAX)
 		return -E2BIG;
-	op = rdmafs_op_new(RDMAFS_M(inode->i_sb), RFP_SETXATTR, sizeof(*req));
+	op = rdmafs_op_new(RDMAFS_S(inode->i_sb), RFP_SETXATTR, sizeof(*req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	req = (struct rfp_setxattr_req *)op->req;
@@ -146,7 +146,7 @@ int rdmafs_removexattr(struct inode *inode, const char *name)
 	struct rdmafs_op *op;
 	int err;
 
-	op = rdmafs_op_new(RDMAFS_M(inode->i_sb), RFP_REMOVEXATTR, sizeof(struct rfp_req));
+	op = rdmafs_op_new(RDMAFS_S(inode->i_sb), RFP_REMOVEXATTR, sizeof(struct rfp_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
@@ -201,7 +201,7 @@ ssize_t rdmafs_listxattr(struct dentry *dentry, char *list, size_t size)
 	if (!(READ_ONCE(RDMAFS_I(inode)->attr_flags) &
 	      (RFP_ATTR_XATTRS | RFP_ATTR_ACL | RFP_ATTR_LABEL)))
 		return 0;
-	op = rdmafs_op_new(RDMAFS_M(inode->i_sb), RFP_LISTXATTR, sizeof(*req));
+	op = rdmafs_op_new(RDMAFS_S(inode->i_sb), RFP_LISTXATTR, sizeof(*req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	req = (struct rfp_getxattr_req *)op->req;
