@@ -484,7 +484,7 @@ struct rdmafs_cred {
 /* For what a file is opened that a kernel thread makes: it says that only after that. */
 #define RDMAFS_OPEN_MADE	(RFP_OPEN_READ | RFP_OPEN_WRITE)
 
-/* struct rdmafs_inode.flags; STASH and UNSURE change, and WRITING is set, under its lock */
+/* struct rdmafs_inode.flags; STASH, UNSURE and UNCROSSED change, WRITING is set, under its lock */
 #define RDMAFS_I_STASH		0	/* @stash holds attributes */
 #define RDMAFS_I_STALE		1	/* the server no longer knows the handle */
 #define RDMAFS_I_STORED		2	/* a mapping has stored into the file; see @late */
@@ -496,6 +496,7 @@ struct rdmafs_cred {
 #define RDMAFS_I_RELABEL	8	/* another client may have changed the security label */
 #define RDMAFS_I_LABEL_KEPT	9	/* a root: only this machine changes its security label */
 #define RDMAFS_I_UNLABELLED	10	/* the server has said that it has no security label */
+#define RDMAFS_I_UNCROSSED	9	/* the server has refused a CROSS; see @uncrossed */
 
 #define RDMAFS_NR_ACCESS	4	/* callers whose rights are kept */
 
@@ -561,6 +562,7 @@ struct rdmafs_ahead {
  *		it had done; also read without @lock, as @expires
  * @expires:	jiffies from which on the server is asked for the attributes again
  * @timeo:	for how long the attributes were believed last, in jiffies
+ * @uncrossed:	of a directory: jiffies until which the server is not asked again to cross there
  * @access:	rights of callers that the server sees as other users than the client does;
  *		the newest answer comes first
  * @access.serial: rdmafs_cred.serial of the caller
@@ -610,6 +612,7 @@ struct rdmafs_inode {
 	unsigned int unknown;
 	unsigned long expires;
 	unsigned long timeo;
+	unsigned long uncrossed;
 	struct {
 		u64 serial;
 		u32 may;

@@ -350,6 +350,37 @@ static struct vfsmount *rdmafs_submount(struct fs_context *fc, const struct path
 	return fc_mount(fc);
 }
 
+/*
+ * The server can't let the client cross at a directory: it is not asked again before the attributes
+ * expire that it has now.  Every walk over it would ask.
+ */
+static void rdmafs_uncrossed_note(struct inode *dir)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(dir);
+
+	spin_lock_irq(&ri->lock);
+	ri->uncrossed = ri->expires;
+	set_bit(RDMAFS_I_UNCROSSED, &ri->flags);
+	spin_unlock_irq(&ri->lock);
+}
+
+/* Is it known that the server can't let the client cross there? */
+static bool rdmafs_uncrossed(struct inode *dir)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(dir);
+	bool known;
+
+	if (!test_bit(RDMAFS_I_UNCROSSED, &ri->flags))
+		return false;
+	spin_lock_irq(&ri->lock);
+	known = time_before(jiffies, ri->uncrossed) && time_before(jiffies, ri->expires);
+	/* Later, when jiffies have come round, it would be believed again. */
+	if (!known)
+		clear_bit(RDMAFS_I_UNCROSSED, &ri->flags);
+	spin_unlock_irq(&ri->lock);
+	return known;
+}
+
 /**
  * rdmafs_d_automount - mount what begins at a directory: dentry_operations.d_automount
  * @path: the directory
@@ -367,6 +398,8 @@ struct vfsmount *rdmafs_d_automount(struct path *path)
 	/* An object that was come to by its handle has no place yet; and a root is no border. */
 	if (IS_ROOT(path->dentry) || d_really_is_negative(path->dentry))
 		return ERR_PTR(-EISDIR);
+	if (rdmafs_uncrossed(d_inode(path->dentry)))
+		return ERR_PTR(-EISDIR);
 	fc = fs_context_for_submount(path->mnt->mnt_sb->s_type, path->dentry);
 	if (IS_ERR(fc))
 		return ERR_CAST(fc);
@@ -374,6 +407,8 @@ struct vfsmount *rdmafs_d_automount(struct path *path)
 	put_fs_context(fc);
 	if (new == ERR_PTR(-ESTALE))
 		rdmafs_attr_expire(d_inode(path->dentry));
+	if (new == ERR_PTR(-EOPNOTSUPP) || new == ERR_PTR(-EOVERFLOW))
+		rdmafs_uncrossed_note(d_inode(path->dentry));
 	if (new == ERR_PTR(-ESTALE) || new == ERR_PTR(-EOPNOTSUPP) || new == ERR_PTR(-EOVERFLOW))
 		return ERR_PTR(-EISDIR);
 	if (IS_ERR(new))
