@@ -266,6 +266,7 @@ struct rdmafs_reclaim {
  * @link:	in rdmafs_mount.supers; guarded by supers_lock
  * @told:	the last session in which the server was told that all of its locks were asked for
  *		again; no lock: READ_ONCE() and WRITE_ONCE()
+ * @telling:	a worker tells the server so at this moment; no lock
  * @opens:	all its opens that are not in @opens_later; opens that have been asked for in the
  *		present session come last.  Under rdmafs_mount.opens_lock, as @opens_later
  * @opens_later: opens that the workers ask for when no open in @opens has to be (reclaim.c)
@@ -302,6 +303,7 @@ struct rdmafs_super {
 	char *from;
 	struct list_head link;
 	int told;
+	bool telling;
 	struct list_head opens;
 	struct list_head opens_later;
 	struct rdmafs_reclaim reclaim[RDMAFS_NR_RECLAIM];

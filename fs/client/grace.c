@@ -104,8 +104,10 @@ int rdmafs_reclaim_tell(struct rdmafs_super *super, int session)
 	atomic_inc(&super->nr_opens);
 	/* Pairs with the barrier in rdmafs_umount_drain(). */
 	smp_mb__after_atomic();
+	WRITE_ONCE(super->telling, true);
 	if (!READ_ONCE(super->no_late))
 		err = rdmafs_reclaim_tell_now(super, session);
+	WRITE_ONCE(super->telling, false);
 	/*
 	 * What is mounted there no more on the server need not be told.  Nor need one for which
 	 * there is no room: where a file is open again there is.

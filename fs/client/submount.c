@@ -286,7 +286,10 @@ static unsigned long rdmafs_submount_time(void)
 	return min_t(u64, (u64)READ_ONCE(rdmafs_submount_s) * HZ, MAX_JIFFY_OFFSET);
 }
 
-/* Are the mount and all below it served?  What ends waits for the server in a worker. */
+/*
+ * Are the mount and all below it served?  What ends waits for the server in a worker; so it does
+ * while the server is told of its locks, for which a dead disk may have no answer.
+ */
 static bool rdmafs_submounts_served(struct rdmafs_mount *mnt)
 {
 	struct rdmafs_super *super;
@@ -294,7 +297,7 @@ static bool rdmafs_submounts_served(struct rdmafs_mount *mnt)
 
 	spin_lock_irq(&mnt->supers_lock);
 	list_for_each_entry(super, &mnt->supers, link)
-		served = served && rdmafs_served(super);
+		served = served && rdmafs_served(super) && !READ_ONCE(super->telling);
 	spin_unlock_irq(&mnt->supers_lock);
 	return served;
 }
