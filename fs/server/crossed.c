@@ -299,6 +299,7 @@ void rdmafsd_crossed_ended(struct rdmafsd_export *exp)
 	spin_lock(&rdmafsd_crossed_lock);
 	list_del_init(&exp->sibling);
 	spin_unlock(&rdmafsd_crossed_lock);
+	rdmafs_test_point("crossed_ended", 0);
 }
 
 /* The live export at @dentry, in flight.  1: there is none; 0; RFP_OFFLINE: come again. */
