@@ -323,6 +323,7 @@ struct rdmafs_xprt_source {
 void rdmafs_xprt_session_set_priv(struct rdmafs_xprt_session *session, void *priv);
 void *rdmafs_xprt_session_priv(struct rdmafs_xprt_session *session);
 void rdmafs_xprt_session_ring(struct rdmafs_xprt_session *session);
+bool rdmafs_xprt_session_closes(struct rdmafs_xprt_session *session);
 void rdmafs_xprt_session_client(const struct rdmafs_xprt_session *session, u8 *client);
 void rdmafs_xprt_session_source(const struct rdmafs_xprt_session *session,
 				struct rdmafs_xprt_source *source);

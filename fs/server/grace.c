@@ -185,10 +185,12 @@ static int rdmafsd_grace_change(struct rdmafsd_export *exp, struct rdmafsd_sessi
 	if (err != -EAGAIN)
 		return err;
 	/*
-	 * What a session that ends waits for must not displace the client's next session.  What is
-	 * left when an export ends is given back without this (rdmafsd_grace_end()).
+	 * What a session that ends waits for must not displace the client's next session.  Nor must
+	 * it take away the record of another that the server has ended a moment before, as it stops:
+	 * its client gets nothing by that, and the other one would lose its locks.  What is left
+	 * when an export ends is given back without this (rdmafsd_grace_end()).
 	 */
-	if (READ_ONCE(ses->gone) || percpu_ref_is_dying(&exp->inflight))
+	if (rdmafs_xprt_session_closes(ses->xs) || percpu_ref_is_dying(&exp->inflight))
 		return -EAGAIN;
 	h = rdmafsd_holder_find(g, ses->id, exp->p.id);
 	err = a->again ? 0 : rdmafsd_holders_retire(exp, h);

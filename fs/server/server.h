@@ -541,8 +541,7 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim);
  * @reclaim:     the client is to be told that it has to take its locks again, or may not have got
  *               that reply yet
  * @reclaim_told: the reply to its last EVENTS says so
- * @gone:        the session ends, and transport's is not to be rung for @reclaim any more; also
- *               read without the lock
+ * @gone:        the session ends, and transport's is not to be rung for @reclaim any more
  * @nr_locks:    locks that the VFS has for it, and copies of them that processes look at; atomic
  * @nr_waits:    locks in @locks, and those that are being ended; atomic
  * @done_token:  tells its RECLAIM_DONE from those of other sessions, with the export's serial from

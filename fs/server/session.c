@@ -304,7 +304,7 @@ static void rdmafsd_session_close(struct rdmafs_xprt_session *xs, void *ctx)
 	 */
 	rdmafsd_cut_end(ses);
 	spin_lock(&ses->locks_lock);
-	WRITE_ONCE(ses->gone, true);
+	ses->gone = true;
 	spin_unlock(&ses->locks_lock);
 	rdmafsd_session_close_files(ses);
 	rdmafs_test_point("session_closed", ses->serial);

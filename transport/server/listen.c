@@ -486,7 +486,7 @@ void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server)
 	int i;
 
 	spin_lock_bh(&server->lock);
-	server->stopping = true;
+	WRITE_ONCE(server->stopping, true);
 	spin_unlock_bh(&server->lock);
 	for (i = 0; i < ARRAY_SIZE(server->id); i++)
 		if (server->id[i])

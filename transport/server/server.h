@@ -477,7 +477,7 @@ struct rxs_threads {
  * @silent_dropped: silent connections that were closed to make room for their client's next
  * @held_dropped: connections that were closed because their client kept memory for too long
  * @nr_sessions: number of sessions until they are freed
- * @stopping: no new connections or sessions
+ * @stopping: no new connections or sessions; also read without @lock
  * @empty:    woken when a connection or session goes
  * @budget:   bytes of message buffers and data pages (budget.c); a reference; constant
  * @proc:     its directory in /proc, or NULL

@@ -449,6 +449,28 @@ void rdmafs_xprt_session_ring(struct rdmafs_xprt_session *s)
 EXPORT_SYMBOL_GPL(rdmafs_xprt_session_ring);
 
 /**
+ * rdmafs_xprt_session_closes - tell whether a session closes, or is to because its server stops
+ * @session: the session, which session_close() has not been called for, or has not returned from
+ *
+ * When a server stops, this is true of all of its sessions before session_close() is called for the
+ * first of them.
+ *
+ * Context: any but hard interrupt; does not sleep; takes the session's lock.
+ * Return: true if so, and for good.
+ */
+bool rdmafs_xprt_session_closes(struct rdmafs_xprt_session *session)
+{
+	bool closes;
+
+	spin_lock_bh(&session->lock);
+	/* The lock of the server is not needed: it was set before the first session was closed. */
+	closes = rxs_session_closes(session) || READ_ONCE(session->server->stopping);
+	spin_unlock_bh(&session->lock);
+	return closes;
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_session_closes);
+
+/**
  * rdmafs_xprt_session_client - get what the client calls itself
  * @session: the session
  * @client:  out: RDMAFS_XPRT_CLIENT_ID bytes: random, the same in all sessions of a mount, and
