@@ -551,6 +551,22 @@ static int rdmafsd_grace_read(struct rdmafsd_export *exp)
 }
 
 /*
+ * Is a holder that has lost its session waited for when an export starts that is not the first of
+ * its file system?  One that was crossed into is started by any client that goes there, and may
+ * have ended because nobody used it.  So those whom nobody has seen there for long are not waited
+ * for again: only those whom the export's end has cut off, once.
+ */
+static bool rdmafsd_grace_awaits(const struct rdmafsd_export *exp, struct rdmafsd_holder *h)
+{
+	bool cut = h->cut;
+
+	if (h->export != exp->p.id)
+		return false;
+	h->cut = false;
+	return cut || !exp->parent;
+}
+
+/*
  * Wait for those who may come back to an export that starts, and to all others of the file system
  * if it is the @first.
  */
@@ -563,7 +579,7 @@ static void rdmafsd_grace_begin(struct rdmafsd_export *exp, bool first)
 
 	lockdep_assert_held_write(&g->sem);
 	list_for_each_entry(h, &g->all, link) {
-		if (!rdmafsd_holder_left(h) || (!first && h->export != exp->p.id))
+		if (!rdmafsd_holder_left(h) || (!first && !rdmafsd_grace_awaits(exp, h)))
 			continue;
 		h->done = false;
 		if (exp->p.grace_s)
@@ -572,7 +588,8 @@ static void rdmafsd_grace_begin(struct rdmafsd_export *exp, bool first)
 	}
 	if (!nr || !exp->p.grace_s)
 		return;
-	if (!g->on || until > g->until) {
+	/* Clients that start one export after the other must not have all others wait for ever. */
+	if (!g->on || (!exp->parent && until > g->until)) {
 		WRITE_ONCE(g->until, until);
 		mod_delayed_work(rdmafsd_reap_wq, &g->end, exp->p.grace_s * HZ);
 	}
@@ -659,9 +676,12 @@ void rdmafsd_grace_end(struct rdmafsd_export *exp)
 	struct rdmafsd_holder *h;
 
 	down_write(&g->sem);
-	list_for_each_entry(h, &g->all, link)
-		if (h->export == exp->p.id)
-			rdmafsd_holder_set(g, h, NULL, h->record);
+	list_for_each_entry(h, &g->all, link) {
+		if (h->export != exp->p.id)
+			continue;
+		h->cut = h->ses;
+		rdmafsd_holder_set(g, h, NULL, h->record);
+	}
 	up_write(&g->sem);
 }
 

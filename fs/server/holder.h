@@ -41,6 +41,7 @@ struct super_block;
  * @done:    by @record it holds in its session all that it ever will: it has said that it has asked
  *	     for all, or it has got the record in that session
  * @done_seq: rdmafsd_grace.seq since then
+ * @cut:     it had a session when the export ended, which did not start again yet
  * @told:    it has said since it got @record that it has asked for all, so it shows @was no more
  */
 struct rdmafsd_holder {
@@ -56,6 +57,7 @@ struct rdmafsd_holder {
 	bool awaited;
 	bool done;
 	u64 done_seq;
+	bool cut;
 	bool told;
 };
 
