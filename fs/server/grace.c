@@ -343,6 +343,7 @@ static void rdmafsd_grace_over(struct rdmafsd_grace *g)
 		if (!h->awaited)
 			continue;
 		rdmafsd_holder_await(g, h, false);
+		h->part = h->ses ? h->ses->age : 0;
 		rdmafsd_holder_set(g, h, NULL, h->record);
 	}
 	WRITE_ONCE(g->on, false);
@@ -373,6 +374,20 @@ static void rdmafsd_grace_nothing(struct rdmafsd_export *exp, struct rdmafsd_ses
 		rdmafsd_holder_set(exp->grace, h, ses, h->record);
 }
 
+/*
+ * A client that is left says that it has asked for all.  If it was too late to say so, but has taken
+ * some again in this session, it has these by its record, which is there yet: so no other client
+ * has got a lock since.
+ */
+static void rdmafsd_grace_late(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
+			       struct rdmafsd_holder *h)
+{
+	if (h->part == ses->age && atomic_read(&ses->nr_locks) && !rdmafsd_session_hold(ses, exp))
+		rdmafsd_holder_set(exp->grace, h, ses, h->record);
+	else
+		rdmafsd_grace_nothing(exp, ses, h);
+}
+
 /**
  * rdmafsd_grace_done - a client has asked again for all locks that it had in an export
  * @exp: the export, in flight
@@ -393,9 +408,9 @@ void rdmafsd_grace_done(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
 		/* There is nothing more that it could ask for by that record. */
 		if (!h->done)
 			rdmafsd_holder_done(g, h);
-		h->told = h->ses;
 		if (rdmafsd_holder_left(h))
-			rdmafsd_grace_nothing(exp, ses, h);
+			rdmafsd_grace_late(exp, ses, h);
+		h->told = h->ses;
 	}
 	if (g->on && !g->nr_awaited)
 		rdmafsd_grace_over(g);
