@@ -89,7 +89,7 @@ static int rdmafsd_grace_look_bare(struct rdmafsd_grace *g, struct rdmafsd_askin
 {
 	a->record = 0;
 	if (a->again)
-		return !a->holds && (rdmafsd_taken_seq(g) || g->nr) ? -RDMAFSD_ENOGRACE : 0;
+		return !a->holds && (rdmafsd_taken_seq(g) || g->last) ? -RDMAFSD_ENOGRACE : 0;
 	if (g->on)
 		return -RDMAFSD_EGRACE;
 	return g->nr_left ? -EAGAIN : 0;
@@ -411,6 +411,9 @@ void rdmafsd_grace_done(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
 		if (rdmafsd_holder_left(h))
 			rdmafsd_grace_late(exp, ses, h);
 		h->told = h->ses;
+		/* Who has nothing, and nothing to ask for, is not to be told of the next start. */
+		if (!h->record && !h->ses)
+			rdmafsd_holder_free(g, h);
 	}
 	if (g->on && !g->nr_awaited)
 		rdmafsd_grace_over(g);
