@@ -318,9 +318,14 @@ void rdmafsd_crossed_ended(struct rdmafsd_export *exp)
 	rdmafs_test_point("crossed_ended", 0);
 }
 
-/* The live export at @dentry, in flight.  1: there is none; 0; RFP_OFFLINE: come again. */
+/*
+ * The live export at @dentry, in flight.  1: there is none; 0; RFP_OFFLINE: come again.  One that
+ * ends, for ever perhaps as its disk is dead, is in nobody's way if another file system is there
+ * now, of @domain.
+ */
 static int rdmafsd_crossed_find(struct rdmafsd_export *parent, const struct dentry *dentry,
-				struct rdmafsd_crossing *making, struct rdmafsd_export **found)
+				u64 domain, struct rdmafsd_crossing *making,
+				struct rdmafsd_export **found)
 {
 	struct rdmafsd_crossing *other;
 	struct rdmafsd_export *exp;
@@ -333,9 +338,13 @@ static int rdmafsd_crossed_find(struct rdmafsd_export *parent, const struct dent
 	list_for_each_entry(exp, &parent->crossed, sibling) {
 		if (exp->over.dentry != dentry)
 			continue;
-		ret = percpu_ref_tryget_live(&exp->inflight) ? 0 : RFP_OFFLINE;
-		*found = exp;
-		break;
+		if (percpu_ref_tryget_live(&exp->inflight)) {
+			ret = 0;
+			*found = exp;
+			break;
+		}
+		if (exp->domain == domain)
+			ret = RFP_OFFLINE;
 	}
 	if (ret == 1)
 		list_add(&making->link, &rdmafsd_crossed_makings);
@@ -412,8 +421,9 @@ static int rdmafsd_crossed_start(struct rdmafsd_export *exp)
 		return err;
 	exp->used = jiffies;
 	err = rdmafsd_export_begin(exp);
+	/* Its last life has not ended: a copy of its disk is there now. */
 	if (err)
-		return err;
+		return err == -EBUSY ? RFP_OFFLINE : err;
 	spin_lock(&rdmafsd_crossed_lock);
 	list_add_tail(&exp->sibling, &exp->parent->crossed);
 	spin_unlock(&rdmafsd_crossed_lock);
@@ -448,6 +458,19 @@ uncharge:
 	return err;
 }
 
+/* What requests may block on that is mounted on a directory now; or that of the directory. */
+static u64 rdmafsd_crossed_domain(struct rdmafsd_export *parent, struct dentry *dentry)
+{
+	struct path path = { .mnt = mntget(parent->path.mnt), .dentry = dget(dentry) };
+	u64 domain;
+
+	/* If it fails so does the making, and the path is still one to be put. */
+	follow_down(&path, 0);
+	domain = path.dentry->d_sb->s_dev;
+	path_put(&path);
+	return domain;
+}
+
 /**
  * rdmafsd_crossed_get - get the export of what is mounted on a directory, or of a subvolume
  * @parent: the export of the directory, in flight, with crossmnt
@@ -466,9 +489,10 @@ int rdmafsd_crossed_get(struct rdmafsd_export *parent, struct dentry *dentry,
 {
 	struct rdmafsd_crossing making = { .parent = parent, .dentry = dentry };
 	struct rdmafsd_export *exp;
+	u64 domain = rdmafsd_crossed_domain(parent, dentry);
 	int err;
 
-	err = rdmafsd_crossed_find(parent, dentry, &making, &exp);
+	err = rdmafsd_crossed_find(parent, dentry, domain, &making, &exp);
 	if (!err) {
 		err = rdmafsd_crossed_check(exp);
 		if (err)

@@ -245,6 +245,25 @@ struct rdmafsd_export *rdmafsd_export_find_id(u32 id)
 }
 
 /**
+ * rdmafsd_export_ends - tell whether an export is ending
+ * @id: the export's id
+ *
+ * Context: any; does not sleep.
+ * Return: true: it was live, and has not ended yet.
+ */
+bool rdmafsd_export_ends(u32 id)
+{
+	struct rdmafsd_export *exp;
+	bool ends;
+
+	rcu_read_lock();
+	exp = xa_load(&rdmafsd_exports, id);
+	ends = exp && percpu_ref_is_dying(&exp->inflight);
+	rcu_read_unlock();
+	return ends;
+}
+
+/**
  * rdmafsd_export_domain - get the number of a live export's file system
  * @id: the export's id
  *

@@ -366,6 +366,7 @@ ssize_t rdmafsd_exports_ending(char *page);
 void rdmafsd_exports_rearm(void);
 struct rdmafsd_export *rdmafsd_export_find_id(u32 id);
 u64 rdmafsd_export_domain(u32 id);
+bool rdmafsd_export_ends(u32 id);
 bool rdmafsd_export_unknown(struct rdmafsd_export *exp);
 struct rdmafsd_export *rdmafsd_export_find_name(const char *name, size_t len);
 bool rdmafsd_export_get(struct rdmafsd_export *exp);
