@@ -225,9 +225,12 @@ int rdmafsd_records_commit(struct rdmafsd_export *exp)
 		if (!err) {
 			err = rdmafsd_commit(exp, dir);
 			dput(dir);
+		} else if (err == -ENOENT) {
+			/* They went with it: another export has removed it when it was empty. */
+			err = rdmafsd_commit(exp, exp->path.dentry->d_sb->s_root);
 		}
 		rdmafsd_record_drop_write(exp);
 	}
 	revert_creds(saved);
-	return err == -ENOENT ? 0 : err;
+	return err;
 }
