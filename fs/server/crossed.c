@@ -415,10 +415,6 @@ static int rdmafsd_crossed_start(struct rdmafsd_export *exp)
 {
 	int err;
 
-	/* It is of no use if clients get no handles there. */
-	err = rdmafsd_fh_fits(exp);
-	if (err)
-		return err;
 	exp->used = jiffies;
 	err = rdmafsd_export_begin(exp);
 	/* Its last life has not ended: a copy of its disk is there now. */
@@ -437,24 +433,26 @@ static int rdmafsd_crossed_make(struct rdmafsd_export *parent, struct dentry *de
 	struct rdmafsd_export *top = rdmafsd_crossed_top(parent), *exp;
 	int err;
 
-	if (rdmafs_test_fails("crossed_full", d_inode(dentry)->i_ino))
-		return -ENFILE;
-	err = rdmafsd_crossed_charge(top);
-	if (err)
-		return err;
 	err = rdmafsd_crossed_new(parent, dentry, &exp);
 	if (err)
-		goto uncharge;
+		return err;
+	/* It is of no use if clients get no handles there: then none has to make room for it. */
+	err = rdmafsd_fh_fits(exp);
+	if (err)
+		goto free;
+	err = rdmafsd_crossed_charge(top);
+	if (err)
+		goto free;
 	err = rdmafsd_crossed_start(exp);
 	if (!err) {
 		*found = exp;
 		return 0;
 	}
+	atomic_dec(&top->nr_crossed);
+free:
 	path_put(&exp->over);
 	path_put(&exp->path);
 	rdmafsd_export_free(exp);
-uncharge:
-	atomic_dec(&top->nr_crossed);
 	return err;
 }
 
