@@ -147,7 +147,7 @@ static int rdmafsd_grace_record(struct rdmafsd_export *exp, struct rdmafsd_sessi
 		return err;
 	h = rdmafsd_holder_find(g, ses->id, exp->p.id);
 	if (!h)
-		h = rdmafsd_holder_new(g, ses->id, exp->p.id);
+		h = rdmafsd_holder_new(g, ses->id, exp->p.id, &ses->client->source);
 	if (IS_ERR(h))
 		return PTR_ERR(h);
 	/* A request of a session that transport has begun to end: the client has another one. */
@@ -186,9 +186,9 @@ static int rdmafsd_grace_change(struct rdmafsd_export *exp, struct rdmafsd_sessi
 		return err;
 	/*
 	 * What a session that ends waits for must not displace the client's next session.  Nor must
-	 * it take away the record of another that the server has ended a moment before, as it stops:
-	 * its client gets nothing by that, and the other one would lose its locks.  What is left
-	 * when an export ends is given back without this (rdmafsd_grace_end()).
+	 * it take away the record of another that the server, as it stops, has ended a moment
+	 * before: its client gets nothing by that, and the other one would lose its locks.  What is
+	 * left when an export ends is given back without this (rdmafsd_grace_end()).
 	 */
 	if (rdmafs_xprt_session_closes(ses->xs) || percpu_ref_is_dying(&exp->inflight))
 		return -EAGAIN;
@@ -375,9 +375,9 @@ static void rdmafsd_grace_nothing(struct rdmafsd_export *exp, struct rdmafsd_ses
 }
 
 /*
- * A client that is left says that it has asked for all.  If it was too late to say so, but has taken
- * some again in this session, it has these by its record, which is there yet: so no other client
- * has got a lock since.
+ * A client that is left says that it has asked for all.  If it was too late to say so, but has
+ * taken some again in this session, it has these by its record, which is there yet: so no other
+ * client has got a lock since.
  */
 static void rdmafsd_grace_late(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
 			       struct rdmafsd_holder *h)
@@ -501,7 +501,7 @@ static bool rdmafsd_grace_take(const struct rdmafsd_record *r, void *to)
 
 	h = rdmafsd_holder_find(g, r->client, r->export);
 	if (!h && g->nr < RDMAFSD_HOLDERS_MAX) {
-		h = rdmafsd_holder_new(g, r->client, r->export);
+		h = rdmafsd_holder_new(g, r->client, r->export, NULL);
 		if (IS_ERR(h)) {
 			found->err = PTR_ERR(h);
 			return false;

@@ -55,8 +55,10 @@ void rdmafsd_holder_set(struct rdmafsd_grace *g, struct rdmafsd_holder *h,
 	struct rdmafsd_session *old = h->ses;
 
 	g->nr_left -= rdmafsd_holder_left(h);
-	if (ses)
+	if (ses) {
 		refcount_inc(&ses->refs);
+		h->source = ses->client->source;
+	}
 	h->ses = ses;
 	h->record = record;
 	g->nr_left += rdmafsd_holder_left(h);
@@ -95,13 +97,31 @@ void rdmafsd_holder_free(struct rdmafsd_grace *g, struct rdmafsd_holder *h)
 	kfree(h);
 }
 
-/* One that has no record makes room for another.  False: there is none. */
-static bool rdmafsd_holder_evict(struct rdmafsd_grace *g)
+static bool rdmafsd_holder_from(const struct rdmafsd_holder *h,
+				const struct rdmafs_xprt_source *source)
+{
+	return !source || !memcmp(&h->source, source, sizeof(*source));
+}
+
+/* How many holders an address has.  They are not many, and a new one is rare. */
+static unsigned int rdmafsd_holders_from(struct rdmafsd_grace *g,
+					 const struct rdmafs_xprt_source *source)
+{
+	struct rdmafsd_holder *h;
+	unsigned int nr = 0;
+
+	list_for_each_entry(h, &g->all, link)
+		nr += rdmafsd_holder_from(h, source);
+	return nr;
+}
+
+/* One that has no record makes room for another, of an address or of any.  False: there is none. */
+static bool rdmafsd_holder_evict(struct rdmafsd_grace *g, const struct rdmafs_xprt_source *source)
 {
 	struct rdmafsd_holder *h;
 
 	list_for_each_entry(h, &g->all, link) {
-		if (!h->record && !h->awaited) {
+		if (!h->record && !h->awaited && rdmafsd_holder_from(h, source)) {
 			rdmafsd_holder_free(g, h);
 			return true;
 		}
@@ -109,23 +129,33 @@ static bool rdmafsd_holder_evict(struct rdmafsd_grace *g)
 	return false;
 }
 
+/* Is there room for one more, of that address if there is one? */
+static bool rdmafsd_holder_fits(struct rdmafsd_grace *g, const struct rdmafs_xprt_source *source)
+{
+	if (source && rdmafsd_holders_from(g, source) >= RDMAFSD_HOLDERS_CLIENT)
+		return rdmafsd_holder_evict(g, source);
+	return g->nr < RDMAFSD_HOLDERS_MAX || rdmafsd_holder_evict(g, NULL);
+}
+
 /**
  * rdmafsd_holder_new - begin to know a client in an export
  * @g:	    of the export's file system
  * @id:	    the client, of which there is no holder
  * @export: the export's id
+ * @source: the address that it counts for; NULL: it is not known
  *
  * Context: process, may sleep for memory; @sem is held for writing.
  * Return: the holder, without session and record; or an ERR_PTR: -ENOMEM; -ENOLCK: there are too
- * many.
+ * many, or too many of that address.
  */
-struct rdmafsd_holder *rdmafsd_holder_new(struct rdmafsd_grace *g, const u8 *id, u32 export)
+struct rdmafsd_holder *rdmafsd_holder_new(struct rdmafsd_grace *g, const u8 *id, u32 export,
+					  const struct rdmafs_xprt_source *source)
 {
 	struct rdmafsd_holder *h;
 
-	if (g->nr >= RDMAFSD_HOLDERS_MAX && !rdmafsd_holder_evict(g)) {
-		pr_warn_ratelimited("export %u: more than %u clients have locks in its file system\n",
-				    export, RDMAFSD_HOLDERS_MAX);
+	if (!rdmafsd_holder_fits(g, source)) {
+		pr_warn_ratelimited("export %u: more than %u clients have locks in its file system, or %u of one address\n",
+				    export, RDMAFSD_HOLDERS_MAX, RDMAFSD_HOLDERS_CLIENT);
 		return ERR_PTR(-ENOLCK);
 	}
 	h = kzalloc(sizeof(*h), GFP_KERNEL_ACCOUNT);
@@ -133,6 +163,8 @@ struct rdmafsd_holder *rdmafsd_holder_new(struct rdmafsd_grace *g, const u8 *id,
 		return ERR_PTR(-ENOMEM);
 	memcpy(h->id, id, sizeof(h->id));
 	h->export = export;
+	if (source)
+		h->source = *source;
 	h->who = ++g->last;
 	list_add_tail(&h->link, &g->all);
 	hlist_add_head(&h->chain, rdmafsd_holder_chain(g, id));

@@ -21,6 +21,8 @@ struct super_block;
 
 /* Holders of a file system; with these many there is no lock for another client. */
 #define RDMAFSD_HOLDERS_MAX	4096
+/* Those whose sessions come, or came last, from one address: it must not take all. */
+#define RDMAFSD_HOLDERS_CLIENT	(RDMAFSD_HOLDERS_MAX / 4)
 
 #define RDMAFSD_HOLDER_CHAINS	128
 #define RDMAFSD_TAKEN_BITS	12	/* log2 of the number of marks */
@@ -32,6 +34,7 @@ struct super_block;
  * @id:      names the client; constant
  * @export:  the export's id; constant
  * @who:     tells it from all other holders, of former ones too; not 0; constant
+ * @source:  the address that its last session came from; zeroes: it had none in this life
  * @ses:     its session, a reference to the memory; NULL: it has none, or has asked for none of its
  *	     locks there
  * @record:  number of its record; 0: it has none
@@ -52,6 +55,7 @@ struct rdmafsd_holder {
 	u8 id[RDMAFS_XPRT_CLIENT_ID];
 	u32 export;
 	u64 who;
+	struct rdmafs_xprt_source source;
 	struct rdmafsd_session *ses;
 	u32 record;
 	u32 was;
@@ -132,7 +136,8 @@ static inline bool rdmafsd_holder_left(const struct rdmafsd_holder *h)
 }
 
 struct rdmafsd_holder *rdmafsd_holder_find(struct rdmafsd_grace *g, const u8 *id, u32 export);
-struct rdmafsd_holder *rdmafsd_holder_new(struct rdmafsd_grace *g, const u8 *id, u32 export);
+struct rdmafsd_holder *rdmafsd_holder_new(struct rdmafsd_grace *g, const u8 *id, u32 export,
+					  const struct rdmafs_xprt_source *source);
 void rdmafsd_holder_set(struct rdmafsd_grace *g, struct rdmafsd_holder *h,
 			struct rdmafsd_session *ses, u32 record);
 void rdmafsd_holder_await(struct rdmafsd_grace *g, struct rdmafsd_holder *h, bool await);
