@@ -390,7 +390,7 @@ static noinline_for_stack int rdmafsd_fh_cross(const struct rfp_fh *fh,
 		err = rdmafsd_crossed_get(above, dir, exp);
 	dput(dir);
 	rdmafsd_export_put(above);
-	/* What is mounted there now is another file system; but the one of the handle may be back. */
+	/* Another file system is there now; but that of the handle may be back while it ends. */
 	if (!err && (*exp)->p.id != le32_to_cpu(head->id)) {
 		rdmafsd_export_put(*exp);
 		*exp = NULL;
