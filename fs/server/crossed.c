@@ -440,7 +440,8 @@ static int rdmafsd_crossed_make(struct rdmafsd_export *parent, struct dentry *de
 	err = rdmafsd_fh_fits(exp);
 	if (err)
 		goto free;
-	err = rdmafsd_crossed_charge(top);
+	err = rdmafs_test_fails("crossed_full", d_inode(dentry)->i_ino) ? -ENFILE :
+	      rdmafsd_crossed_charge(top);
 	if (err)
 		goto free;
 	err = rdmafsd_crossed_start(exp);
