@@ -19,6 +19,7 @@
 #include <linux/fs.h>
 #include <linux/posix_acl.h>
 #include <linux/security.h>
+#include <linux/xattr.h>
 #include "transport/points.h"
 #include "request.h"
 
@@ -446,7 +447,10 @@ static int rdmafsd_create_done_permission(struct rdmafsd_rq *rq, struct dentry *
 	return rdmafsd_open_permission(rq, dentry, flags, true);
 }
 
-/* The request that has made the file may have ended before the file had its label. */
+/*
+ * The request that has made the file may have ended before the file had its label.  If the file has
+ * one, that stays: what was done is a guess, and nobody may change a label by it.
+ */
 static int rdmafsd_create_done_label(struct rdmafsd_rq *rq, struct dentry *dentry)
 {
 	int err;
@@ -456,7 +460,7 @@ static int rdmafsd_create_done_label(struct rdmafsd_rq *rq, struct dentry *dentr
 	err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
-	err = rdmafsd_seclabel_first(rq, dentry);
+	err = rdmafsd_seclabel_first(rq, dentry, XATTR_CREATE);
 	rdmafsd_rq_drop_write(rq);
 	return err;
 }

@@ -64,7 +64,8 @@ int rdmafsd_seclabel_get(struct rdmafsd_export *exp, struct dentry *dentry, void
  * rdmafsd_seclabel_able - tell whether objects of an export can have labels that clients may set
  * @exp: the export
  *
- * A file system may have attributes, and none of security modules: it is asked once.
+ * A file system may have attributes, and none of security modules: it is asked once, and not this
+ * machine's security module, which answers for each file system.
  *
  * Context: process, may sleep.
  * Return: true if so.
@@ -72,11 +73,17 @@ int rdmafsd_seclabel_get(struct rdmafsd_export *exp, struct dentry *dentry, void
 bool rdmafsd_seclabel_able(struct rdmafsd_export *exp)
 {
 	s8 able = READ_ONCE(exp->seclabel);
+	const struct cred *caller;
+	struct dentry *root;
 
 	if (!exp->p.seclabel || !(d_inode(exp->path.dentry)->i_opflags & IOP_XATTR))
 		return false;
 	if (!able) {
-		able = rdmafsd_seclabel_get(exp, exp->path.dentry, NULL, 0) == -EOPNOTSUPP ? -1 : 1;
+		root = exp->path.dentry;
+		caller = override_creds(rdmafsd_own_cred);
+		able = __vfs_getxattr(root, d_inode(root), XATTR_NAME_SELINUX, NULL, 0) ==
+		       -EOPNOTSUPP ? -1 : 1;
+		revert_creds(caller);
 		WRITE_ONCE(exp->seclabel, able);
 	}
 	return able > 0;
@@ -138,11 +145,12 @@ static int rdmafsd_seclabel_errno(int err)
  * rdmafsd_seclabel_first - give a new object the label that came with the request, if one did
  * @rq:     the request, with the caller's credentials on
  * @dentry: the object, not locked
+ * @flags:  0; or XATTR_CREATE: the object may be an older one, whose label stays if it has one
  *
  * Context: process, may sleep; the mount's write counts are held; takes the object's i_rwsem.
  * Return: 0; -ENOSPC, -EDQUOT, -ENOMEM, -EIO; -EPERM: it can't have the label.
  */
-int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry)
+int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry, int flags)
 {
 	struct inode *inode = d_inode(dentry), *delegated = NULL;
 	struct rdmafsd_change chg;
@@ -154,12 +162,14 @@ int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry)
 	inode_lock(inode);
 	rdmafsd_change_begin(rq, dentry, &chg);
 	if (!rdmafs_test_fails("seclabel_set", inode->i_ino))
-		err = rdmafsd_seclabel_set(rq, dentry, rq->label.s, rq->label.len, 0, &delegated);
+		err = rdmafsd_seclabel_set(rq, dentry, rq->label.s, rq->label.len, flags,
+					   &delegated);
 	rdmafsd_change_end(&chg);
 	if (!err)
 		rdmafsd_change_keep(&chg);
 	inode_unlock(inode);
-	return rdmafsd_seclabel_errno(rdmafsd_deleg_end(&delegated, err));
+	err = rdmafsd_deleg_end(&delegated, err);
+	return err == -EEXIST ? 0 : rdmafsd_seclabel_errno(err);
 }
 
 /*
@@ -197,7 +207,7 @@ static bool rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir, str
  */
 int rdmafsd_seclabel_made(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *dentry)
 {
-	int err = rdmafsd_seclabel_first(rq, dentry);
+	int err = rdmafsd_seclabel_first(rq, dentry, 0);
 	struct rdmafsd_change chg;
 	const struct cred *caller;
 	bool gone;

@@ -113,7 +113,7 @@ int rdmafsd_tmpfile_make(struct rdmafsd_rq *rq, struct rdmafsd_tmpfile *t)
 	err = PTR_ERR_OR_ZERO(file);
 	if (!err) {
 		t->obj = dget(file->f_path.dentry);
-		err = rdmafsd_seclabel_first(rq, t->obj);
+		err = rdmafsd_seclabel_first(rq, t->obj, 0);
 		if (!err)
 			err = rdmafsd_tmpfile_hide(rq, t);
 		rdmafsd_file_close(file);
