@@ -45,8 +45,8 @@ struct super_block;
  *	     for all, or it has got the record in that session
  * @done_seq: rdmafsd_grace.seq since then
  * @cut:     it had a session when the export ended, which did not start again yet
- * @part:    rdmafsd_session.age of the session in which it had taken some again when the grace period
- *	     ended, before it had said that these are all; 0: there was none
+ * @part:    rdmafsd_session.age of the session in which it had taken some again when the grace
+ *	     period ended, before it had said that these are all; 0: there was none
  * @told:    it has said since it got @record that it has asked for all, so it shows @was no more
  */
 struct rdmafsd_holder {
