@@ -13,7 +13,8 @@
  * that directory in the export above (handle.c).  If the export is not there the request makes it
  * anew.  Its id is made of that handle, of the identity of the file system and of the directory in
  * it that is mounted; and so are its keys.  So a handle is ESTALE if another file system is mounted
- * there meanwhile, another directory of the same one, or none.
+ * there meanwhile, another directory of the same one, or none.  But after the server's start the
+ * disk may be late: then such a handle waits (OFFLINE) for a while if none is mounted.
  *
  * While it is live it keeps the mount, so that umount(8) on this machine says EBUSY, as it does
  * where knfsd has crossed.  When nothing is open or locked there, no client may come back for
@@ -93,6 +94,21 @@ static struct rdmafsd_export *rdmafsd_crossed_top(struct rdmafsd_export *exp)
 	while (exp->parent)
 		exp = exp->parent;
 	return exp;
+}
+
+/**
+ * rdmafsd_crossed_missing - choose the error for handles of a file system that is not mounted
+ * @exp: the export of the directory that it covered
+ *
+ * After the server's boot its disk may come late.  To be told that it is gone would cost clients
+ * what they have to write there, and their locks, so they wait as long as they may come back.
+ *
+ * Context: any; does not sleep.
+ * Return: RFP_OFFLINE while clients may have opens that the server does not know of, else -ESTALE.
+ */
+int rdmafsd_crossed_missing(struct rdmafsd_export *exp)
+{
+	return rdmafsd_export_unknown(rdmafsd_crossed_top(exp)) ? RFP_OFFLINE : -ESTALE;
 }
 
 /*

@@ -385,7 +385,7 @@ static noinline_for_stack int rdmafsd_fh_cross(const struct rfp_fh *fh,
 	rdmafsd_fh_via(fh, head, &via);
 	err = rdmafsd_fh_find(&above, &via, &dir);
 	if (!err && !rdmafsd_is_crossing(above, dir))
-		err = -ESTALE;
+		err = rdmafsd_crossed_missing(above);
 	if (!err)
 		err = rdmafsd_crossed_get(above, dir, exp);
 	dput(dir);

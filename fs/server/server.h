@@ -376,6 +376,7 @@ int rdmafsd_exports_init(void);
 void rdmafsd_exports_exit(void);
 
 bool rdmafsd_is_crossing(const struct rdmafsd_export *exp, struct dentry *dentry);
+int rdmafsd_crossed_missing(struct rdmafsd_export *exp);
 int rdmafsd_crossed_check(struct rdmafsd_export *exp);
 int rdmafsd_crossed_get(struct rdmafsd_export *parent, struct dentry *dentry,
 			struct rdmafsd_export **found);
