@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "server.h"
+#include "staying.h"
 
 /* Memory that an open takes, with its file and with its inode, which it keeps in memory. */
 #define RDMAFSD_OPEN_BYTES	2048
@@ -164,6 +165,7 @@ static int rdmafsd_opens_charge(struct rdmafsd_client *client, bool again)
 
 /**
  * rdmafsd_claim_new - take room for an open
+ * @exp:    the export of the file, in flight, or not live yet
  * @client: the client that it is to count for, referenced by the caller; NULL: it counts for
  *          none
  * @again:  the client has proven that it had the file open before
@@ -172,9 +174,10 @@ static int rdmafsd_opens_charge(struct rdmafsd_client *client, bool again)
  *
  * Context: process, may sleep; takes the lock of clients.
  * Return: the claim, in state NEW, to be put by rdmafsd_claim_put(); or an ERR_PTR: -ENFILE (too
- * many opens) or -ENOMEM.
+ * many opens, or in too many file systems below an export) or -ENOMEM.
  */
-struct rdmafsd_claim *rdmafsd_claim_new(struct rdmafsd_client *client, bool again)
+struct rdmafsd_claim *rdmafsd_claim_new(const struct rdmafsd_export *exp,
+					struct rdmafsd_client *client, bool again)
 {
 	struct rdmafsd_claim *claim = kzalloc(sizeof(*claim), GFP_KERNEL_ACCOUNT);
 	int err;
@@ -184,8 +187,11 @@ struct rdmafsd_claim *rdmafsd_claim_new(struct rdmafsd_client *client, bool agai
 	INIT_LIST_HEAD(&claim->left);
 	if (!client)
 		return claim;
-	err = rdmafsd_opens_charge(client, again);
+	err = rdmafsd_stay_get(exp, &client->source, again, &claim->stay);
+	if (!err)
+		err = rdmafsd_opens_charge(client, again);
 	if (err) {
+		rdmafsd_stay_put(claim->stay);
 		kfree(claim);
 		return ERR_PTR(err);
 	}
@@ -211,7 +217,8 @@ static bool rdmafsd_guesses_charge(struct rdmafsd_client *by)
 
 /**
  * rdmafsd_claim_guess - make a claim for clients that may have open what another one removes
- * @by: the client that removes the file, referenced by the caller
+ * @exp: the export of the file, in flight
+ * @by:  the client that removes the file, referenced by the caller
  *
  * The server does not know whether any client has the file open.  There may be as many of these
  * claims as opens, besides the opens.  The removals of one client may make no more than a part
@@ -221,14 +228,16 @@ static bool rdmafsd_guesses_charge(struct rdmafsd_client *by)
  * Return: the claim, in state NEW, to be put by rdmafsd_claim_free() or as any other; NULL:
  * there are too many, or there is no memory.
  */
-struct rdmafsd_claim *rdmafsd_claim_guess(struct rdmafsd_client *by)
+struct rdmafsd_claim *rdmafsd_claim_guess(const struct rdmafsd_export *exp,
+					  struct rdmafsd_client *by)
 {
 	struct rdmafsd_claim *claim;
 
 	if (!rdmafsd_guesses_charge(by))
 		return NULL;
 	claim = kzalloc(sizeof(*claim), GFP_KERNEL_ACCOUNT);
-	if (!claim) {
+	if (!claim || rdmafsd_stay_get(exp, &by->source, false, &claim->stay)) {
+		kfree(claim);
 		atomic_dec(&rdmafsd_guesses);
 		atomic_dec(&by->guesses);
 		return NULL;
@@ -269,5 +278,6 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim)
 		atomic_dec(&claim->by->guesses);
 		rdmafsd_client_put(claim->by);
 	}
+	rdmafsd_stay_put(claim->stay);
 	kfree_rcu(claim, rcu);
 }

@@ -22,6 +22,10 @@
  * It ends at once if the administrator asks for that, with the export above it, and when it is seen
  * at a request that it is not mounted there any more (umount -l).
  *
+ * Of those below one export there are RDMAFSD_CROSSED_MAX at most.  One that is not used makes room
+ * for the next; if RDMAFSD_CROSSED_CLIENT were made for one client it has to be one of these.  In
+ * so many may a client have files open, too, which keeps them (staying.c).
+ *
  * Ownership.  An export that was crossed into has references to the memory of the one above
  * (@parent) and to the directory that it covers (@over), until it has ended, and is in the list
  * @crossed of the one above from its start to its end.  The export above waits for it when it ends.
@@ -35,13 +39,11 @@
 #include <linux/moduleparam.h>
 #include <linux/namei.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
 #include <linux/workqueue.h>
 #include <uapi/linux/btrfs_tree.h>
 #include "transport/points.h"
 #include "request.h"
-
-/* So many file systems and subvolumes may be live below one export. */
-#define RDMAFSD_CROSSED_MAX	256
 
 static unsigned int rdmafsd_crossed_s = 60;
 module_param_named(crossed_s, rdmafsd_crossed_s, uint, 0644);
@@ -206,10 +208,46 @@ void rdmafsd_crossed_idle_work(struct work_struct *work)
 		queue_delayed_work(rdmafsd_reap_wq, idle, max(time / 2, HZ / 4UL));
 }
 
-/* The unused one below @top that was used least recently, with a reference; or NULL. */
-static struct rdmafsd_export *rdmafsd_crossed_find_unused(struct rdmafsd_export *top)
+/**
+ * struct rdmafsd_crossed_search - a search for an export that may go, on the stack
+ * @maker:  the client that wants another one; NULL: none does
+ * @parent: where it wants it; this one stays
+ * @unused: out: the unused one that was used least recently, or NULL
+ * @own:    out: likewise of those that were made for @maker
+ * @nr_own: out: how many were made for it
+ */
+struct rdmafsd_crossed_search {
+	const struct rdmafs_xprt_source *maker;
+	const struct rdmafsd_export *parent;
+	struct rdmafsd_export *unused;
+	struct rdmafsd_export *own;
+	unsigned int nr_own;
+};
+
+static void rdmafsd_crossed_look(struct rdmafsd_crossed_search *s, struct rdmafsd_export *exp)
 {
-	struct rdmafsd_export *exp = top, *found = NULL;
+	bool own = s->maker && !memcmp(&exp->maker, s->maker, sizeof(*s->maker));
+
+	lockdep_assert_held(&rdmafsd_crossed_lock);
+	if (atomic_read(&exp->ending))
+		return;
+	s->nr_own += own;
+	if (exp == s->parent || !rdmafsd_crossed_unused(exp))
+		return;
+	if (!s->unused || time_before(READ_ONCE(exp->used), READ_ONCE(s->unused->used)))
+		s->unused = exp;
+	if (own && (!s->own || time_before(READ_ONCE(exp->used), READ_ONCE(s->own->used))))
+		s->own = exp;
+}
+
+/*
+ * The unused one below @top that was used least recently, with a reference; or NULL.  A client for
+ * which very many were made takes none from others.
+ */
+static struct rdmafsd_export *rdmafsd_crossed_find_unused(struct rdmafsd_export *top,
+							  struct rdmafsd_crossed_search *s)
+{
+	struct rdmafsd_export *exp = top, *found;
 
 	/* Depth first, without a stack: down to the first one below, else aside, else up. */
 	spin_lock(&rdmafsd_crossed_lock);
@@ -223,10 +261,9 @@ static struct rdmafsd_export *rdmafsd_crossed_find_unused(struct rdmafsd_export 
 				break;
 			exp = list_next_entry(exp, sibling);
 		}
-		if (!atomic_read(&exp->ending) && rdmafsd_crossed_unused(exp) &&
-		    (!found || time_before(READ_ONCE(exp->used), READ_ONCE(found->used))))
-			found = exp;
+		rdmafsd_crossed_look(s, exp);
 	}
+	found = s->own && s->nr_own >= RDMAFSD_CROSSED_CLIENT ? s->own : s->unused;
 	if (found)
 		refcount_inc(&found->refs);
 	spin_unlock(&rdmafsd_crossed_lock);
@@ -248,7 +285,12 @@ void rdmafsd_crossed_drop(struct rdmafsd_export *top)
 	struct rdmafsd_export *exp;
 	unsigned long left = 1;
 
-	while (left && nr-- > 0 && (exp = rdmafsd_crossed_find_unused(top))) {
+	while (left && nr-- > 0) {
+		struct rdmafsd_crossed_search search = {};
+
+		exp = rdmafsd_crossed_find_unused(top, &search);
+		if (!exp)
+			return;
 		rdmafsd_crossed_end(exp);
 		left = wait_for_completion_timeout(&exp->ended, HZ);
 		rdmafsd_export_free(exp);
@@ -256,15 +298,17 @@ void rdmafsd_crossed_drop(struct rdmafsd_export *top)
 	}
 }
 
-/* Count one more; if there are too many, one that is unused has to go first. */
-static int rdmafsd_crossed_charge(struct rdmafsd_export *top)
+/* Count one more below @parent; if there are too many, one that is unused has to go first. */
+static int rdmafsd_crossed_charge(struct rdmafsd_export *parent,
+				  const struct rdmafs_xprt_source *maker)
 {
-	struct rdmafsd_export *exp;
+	struct rdmafsd_crossed_search search = { .maker = maker, .parent = parent };
+	struct rdmafsd_export *top = rdmafsd_crossed_top(parent), *exp;
 
 	if (atomic_inc_return(&top->nr_crossed) <= RDMAFSD_CROSSED_MAX)
 		return 0;
 	atomic_dec(&top->nr_crossed);
-	exp = rdmafsd_crossed_find_unused(top);
+	exp = rdmafsd_crossed_find_unused(top, &search);
 	if (!exp)
 		return -ENFILE;
 	rdmafsd_crossed_end(exp);
@@ -428,9 +472,10 @@ static int rdmafsd_crossed_start(struct rdmafsd_export *exp)
 }
 
 static int rdmafsd_crossed_make(struct rdmafsd_export *parent, struct dentry *dentry,
+				const struct rdmafs_xprt_source *maker,
 				struct rdmafsd_export **found)
 {
-	struct rdmafsd_export *top = rdmafsd_crossed_top(parent), *exp;
+	struct rdmafsd_export *exp;
 	int err;
 
 	err = rdmafsd_crossed_new(parent, dentry, &exp);
@@ -441,15 +486,16 @@ static int rdmafsd_crossed_make(struct rdmafsd_export *parent, struct dentry *de
 	if (err)
 		goto free;
 	err = rdmafs_test_fails("crossed_full", d_inode(dentry)->i_ino) ? -ENFILE :
-	      rdmafsd_crossed_charge(top);
+	      rdmafsd_crossed_charge(parent, maker);
 	if (err)
 		goto free;
+	exp->maker = *maker;
 	err = rdmafsd_crossed_start(exp);
 	if (!err) {
 		*found = exp;
 		return 0;
 	}
-	atomic_dec(&top->nr_crossed);
+	atomic_dec(&rdmafsd_crossed_top(parent)->nr_crossed);
 free:
 	path_put(&exp->over);
 	path_put(&exp->path);
@@ -474,6 +520,7 @@ static u64 rdmafsd_crossed_domain(struct rdmafsd_export *parent, struct dentry *
  * rdmafsd_crossed_get - get the export of what is mounted on a directory, or of a subvolume
  * @parent: the export of the directory, in flight, with crossmnt
  * @dentry: the directory
+ * @maker:  the client that comes there
  * @found:  gets the export, in flight, to be put by rdmafsd_export_put()
  *
  * Makes it live if it is not.
@@ -484,7 +531,7 @@ static u64 rdmafsd_crossed_domain(struct rdmafsd_export *parent, struct dentry *
  * be too long; -ENFILE: there are too many; or another negative errno.
  */
 int rdmafsd_crossed_get(struct rdmafsd_export *parent, struct dentry *dentry,
-			struct rdmafsd_export **found)
+			const struct rdmafs_xprt_source *maker, struct rdmafsd_export **found)
 {
 	struct rdmafsd_crossing making = { .parent = parent, .dentry = dentry };
 	struct rdmafsd_export *exp;
@@ -502,7 +549,7 @@ int rdmafsd_crossed_get(struct rdmafsd_export *parent, struct dentry *dentry,
 	}
 	if (err != 1)
 		return err;
-	err = rdmafsd_crossed_make(parent, dentry, found);
+	err = rdmafsd_crossed_make(parent, dentry, maker, found);
 	spin_lock(&rdmafsd_crossed_lock);
 	list_del(&making.link);
 	spin_unlock(&rdmafsd_crossed_lock);

@@ -367,7 +367,7 @@ u64 rdmafsd_fh_domain(const struct rfp_fh *fh)
 }
 
 static int rdmafsd_fh_find(struct rdmafsd_export **exp, const struct rfp_fh *fh,
-			   struct dentry **dentry);
+			   const struct rdmafs_xprt_source *source, struct dentry **dentry);
 
 /*
  * Make an export live again that was crossed into.  Each handle is at least 16 bytes longer than
@@ -375,6 +375,7 @@ static int rdmafsd_fh_find(struct rdmafsd_export **exp, const struct rfp_fh *fh,
  */
 static noinline_for_stack int rdmafsd_fh_cross(const struct rfp_fh *fh,
 					       const struct rdmafsd_fh_head *head,
+					       const struct rdmafs_xprt_source *source,
 					       struct rdmafsd_export **exp)
 {
 	struct rdmafsd_export *above = NULL;
@@ -383,11 +384,11 @@ static noinline_for_stack int rdmafsd_fh_cross(const struct rfp_fh *fh,
 	int err;
 
 	rdmafsd_fh_via(fh, head, &via);
-	err = rdmafsd_fh_find(&above, &via, &dir);
+	err = rdmafsd_fh_find(&above, &via, source, &dir);
 	if (!err && !rdmafsd_is_crossing(above, dir))
 		err = rdmafsd_crossed_missing(above);
 	if (!err)
-		err = rdmafsd_crossed_get(above, dir, exp);
+		err = rdmafsd_crossed_get(above, dir, source, exp);
 	dput(dir);
 	rdmafsd_export_put(above);
 	/* Another file system is there now; but that of the handle may be back while it ends. */
@@ -401,7 +402,8 @@ static noinline_for_stack int rdmafsd_fh_cross(const struct rfp_fh *fh,
 
 /* Enter the export of a handle; -EXDEV if the request is in another export already. */
 static int rdmafsd_fh_enter(struct rdmafsd_export **exp, const struct rfp_fh *fh,
-			    const struct rdmafsd_fh_head *head)
+			    const struct rdmafsd_fh_head *head,
+			    const struct rdmafs_xprt_source *source)
 {
 	u32 id = le32_to_cpu(head->id);
 	int err;
@@ -410,7 +412,8 @@ static int rdmafsd_fh_enter(struct rdmafsd_export **exp, const struct rfp_fh *fh
 		return (*exp)->p.id == id ? 0 : -EXDEV;
 	*exp = rdmafsd_export_find_id(id);
 	if (!*exp)
-		return head->via ? rdmafsd_fh_cross(fh, head, exp) : rdmafsd_export_missing(id);
+		return head->via ? rdmafsd_fh_cross(fh, head, source, exp) :
+				   rdmafsd_export_missing(id);
 	err = rdmafsd_crossed_check(*exp);
 	if (err) {
 		rdmafsd_export_put(*exp);
@@ -419,9 +422,12 @@ static int rdmafsd_fh_enter(struct rdmafsd_export **exp, const struct rfp_fh *fh
 	return err;
 }
 
-/* Find the object of a handle, and its export, which stays entered also on an error. */
+/*
+ * Find the object of a handle, for the client @source, and its export, which stays entered also on
+ * an error.
+ */
 static int rdmafsd_fh_find(struct rdmafsd_export **exp, const struct rfp_fh *fh,
-			   struct dentry **dentry)
+			   const struct rdmafs_xprt_source *source, struct dentry **dentry)
 {
 	struct rdmafsd_fh_head head;
 	union rdmafsd_fid fid;
@@ -431,7 +437,7 @@ static int rdmafsd_fh_find(struct rdmafsd_export **exp, const struct rfp_fh *fh,
 
 	if (!rdmafsd_fh_parse(fh, &head))
 		return -ESTALE;
-	err = rdmafsd_fh_enter(exp, fh, &head);
+	err = rdmafsd_fh_enter(exp, fh, &head, source);
 	if (err)
 		return err;
 	memcpy(&mac, fh->data + fh->len - RDMAFSD_MAC_LEN, RDMAFSD_MAC_LEN);
@@ -470,7 +476,7 @@ static int rdmafsd_fh_find(struct rdmafsd_export **exp, const struct rfp_fh *fh,
  */
 int rdmafsd_rq_fh(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry)
 {
-	return rdmafsd_fh_find(&rq->exp, fh, dentry);
+	return rdmafsd_fh_find(&rq->exp, fh, &rq->ses->client->source, dentry);
 }
 
 /**

@@ -82,7 +82,7 @@ static struct rdmafsd_claim *rdmafsd_leaving_guess(struct rdmafsd_rq *rq, struct
 
 	if (!rdmafsd_export_unknown(rq->exp) || rdmafsd_opened_is_made(rq->exp, inode))
 		return NULL;
-	claim = rdmafsd_claim_guess(rq->ses->client);
+	claim = rdmafsd_claim_guess(rq->exp, rq->ses->client);
 	if (!claim)
 		pr_warn_ratelimited("%s: no room to keep what a client removes for others that may have it open and are not back yet (max_opens)\n",
 				    rq->exp->p.name);

@@ -177,7 +177,7 @@ static int rdmafsd_open_existing(struct rdmafsd_rq *rq, struct dentry *dentry,
 /* Take room for the open, before anything is changed for it. */
 static int rdmafsd_open_begin(struct rdmafsd_rq *rq, struct rdmafsd_opening *o)
 {
-	o->claim = rdmafsd_claim_new(rq->ses->client, o->before);
+	o->claim = rdmafsd_claim_new(rq->exp, rq->ses->client, o->before);
 	return PTR_ERR_OR_ZERO(o->claim);
 }
 

@@ -89,7 +89,7 @@ static int rdmafsd_op_cross(struct rdmafsd_rq *rq)
 
 	if (!rdmafsd_is_crossing(above, dir))
 		return -ESTALE;
-	err = rdmafsd_crossed_get(above, dir, &exp);
+	err = rdmafsd_crossed_get(above, dir, &rq->ses->client->source, &exp);
 	if (err)
 		return err;
 	/* This one keeps the mount of the directory, of which the request has a dentry. */

@@ -412,6 +412,7 @@ static struct rdmafsd_claim *rdmafsd_claim_take(struct rdmafsd_export *exp,
 	if (old && old->of == of && old->state == RDMAFSD_CLAIM_LEFT) {
 		/* The open counts for the client that asks now, no more for the former one. */
 		swap(old->client, claim->client);
+		swap(old->stay, claim->stay);
 		rdmafsd_claim_move(exp, old, RDMAFSD_CLAIM_OPEN);
 		return old;
 	}
@@ -539,7 +540,7 @@ void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, 
 int rdmafsd_opened_keep(struct rdmafsd_export *exp, struct inode *inode,
 			enum rdmafsd_opened_name name)
 {
-	struct rdmafsd_claim *claim = rdmafsd_claim_new(NULL, false);
+	struct rdmafsd_claim *claim = rdmafsd_claim_new(exp, NULL, false);
 	int err;
 
 	if (IS_ERR(claim))

@@ -25,6 +25,7 @@
  *	holder.c	who has, or had, any in a file system (holder.h)
  *	record.c	records, on stable storage, of who has any (record.h); recordname.c
  *	clients.c	how many opens a client may have
+ *	staying.c	in how many file systems below an export it may have them (staying.h)
  *	opened.c	the files that clients have open, or may open again
  *	reclaim.c	for how long they may
  *	leaving.c	names that are being removed, of such files above all
@@ -89,7 +90,7 @@
  *	    session->locks_lock		(in it transport's lock of the session)
  *	  the lock of a chain of polled locks
  *	ident->lock, state->lock, the lock of clients, the locks of change.c, rdmafsd_crossed_lock,
- *	rdmafsd_graces_lock (grace.c)
+ *	rdmafsd_graces_lock (grace.c), rdmafsd_stays_lock
  *
  * The locks of the first tree come before those of the others, but for rdmafsd_grace.sem, and the
  * mutex outside of it, which come before the mount's write counts.  Under exp->opened_lock, and
@@ -240,6 +241,7 @@ struct rdmafsd_export_params {
  * @nr_crossed:	of one without @parent: how many live ones there are below it
  * @ending:	of one with @parent: its end has begun; atomic
  * @nr_arriving: of one with @parent: how many CROSSes read its root, see op_session.c
+ * @maker:	of one with @parent: the client that it was made for; constant
  * @used:	when a handle of it was last used, in jiffies; without a lock
  * @idle:	ends it when it is unused
  * @verf:	base of the write verifier, random; constant
@@ -301,6 +303,7 @@ struct rdmafsd_export {
 	atomic_t nr_crossed;
 	atomic_t ending;
 	atomic_t nr_arriving;
+	struct rdmafs_xprt_source maker;
 	unsigned long used;
 	struct delayed_work idle;
 	u64 verf;
@@ -375,11 +378,16 @@ void rdmafsd_export_free(struct rdmafsd_export *exp);
 int rdmafsd_exports_init(void);
 void rdmafsd_exports_exit(void);
 
+/* So many file systems and subvolumes may be live below one export. */
+#define RDMAFSD_CROSSED_MAX	256
+/* So many of them are one client's, so that others always find some. */
+#define RDMAFSD_CROSSED_CLIENT	192
+
 bool rdmafsd_is_crossing(const struct rdmafsd_export *exp, struct dentry *dentry);
 int rdmafsd_crossed_missing(struct rdmafsd_export *exp);
 int rdmafsd_crossed_check(struct rdmafsd_export *exp);
 int rdmafsd_crossed_get(struct rdmafsd_export *parent, struct dentry *dentry,
-			struct rdmafsd_export **found);
+			const struct rdmafs_xprt_source *maker, struct rdmafsd_export **found);
 void rdmafsd_crossed_drop(struct rdmafsd_export *top);
 void rdmafsd_crossed_end_below(struct rdmafsd_export *exp);
 void rdmafsd_crossed_ended(struct rdmafsd_export *exp);
@@ -497,8 +505,10 @@ void rdmafsd_client_put(struct rdmafsd_client *client);
 void rdmafsd_opens_init(void);
 u32 rdmafsd_opens_now(void);
 void rdmafsd_opens_show(struct seq_file *m);
-struct rdmafsd_claim *rdmafsd_claim_new(struct rdmafsd_client *client, bool again);
-struct rdmafsd_claim *rdmafsd_claim_guess(struct rdmafsd_client *by);
+struct rdmafsd_claim *rdmafsd_claim_new(const struct rdmafsd_export *exp,
+					struct rdmafsd_client *client, bool again);
+struct rdmafsd_claim *rdmafsd_claim_guess(const struct rdmafsd_export *exp,
+					  struct rdmafsd_client *by);
 void rdmafsd_opens_uncharge(struct rdmafsd_client *client);
 void rdmafsd_claim_free(struct rdmafsd_claim *claim);
 
@@ -722,6 +732,8 @@ enum rdmafsd_claim_state {
  *          not known whether any client has the file open
  * @by:     the client that removed the file's last name, a reference, where it is not known
  *          whether any client has the file open; else NULL
+ * @stay:   that @client, or @by, has it in its export (staying.c); NULL: it is none that was
+ *          crossed into, or there is neither
  * @guess:  it is not known whether any client has the file open, and nothing found since says
  *          so; guarded by @opened_lock
  * @since:  when it was LEFT, in jiffies
@@ -735,6 +747,7 @@ struct rdmafsd_claim {
 	struct rdmafsd_opened *of;
 	struct rdmafsd_client *client;
 	struct rdmafsd_client *by;
+	struct rdmafsd_stay *stay;
 	bool guess;
 	unsigned long since;
 	struct list_head left;
