@@ -55,6 +55,7 @@ static int rdmafsd_name_commit(struct rdmafsd_rq *rq, struct dentry *obj, struct
  * @dev:    device number of a device node
  * @target: target of a symbolic link
  * @chg:    the change of @dir, once the object is made
+ * @undo:   the object, which can't have its label, for rdmafsd_seclabel_undo(); or NULL
  */
 struct rdmafsd_make {
 	struct dentry *dir;
@@ -63,6 +64,7 @@ struct rdmafsd_make {
 	dev_t dev;
 	const char *target;
 	struct rdmafsd_change chg;
+	struct dentry *undo;
 };
 
 static int rdmafsd_make_vfs(struct mnt_idmap *idmap, struct rdmafsd_make *m,
@@ -116,9 +118,10 @@ static struct dentry *rdmafsd_make_locked(struct rdmafsd_rq *rq, struct rdmafsd_
 		if (IS_ERR(dentry))
 			return dentry;
 		rdmafsd_opened_made(rq->exp, d_inode(dentry));
-		err = rdmafsd_seclabel_made(rq, m->dir, dentry);
+		err = rdmafsd_seclabel_first(rq, dentry, 0);
 		if (!err)
 			return dentry;
+		m->undo = dget(dentry);
 	}
 	dput(dentry);
 	return ERR_PTR(err);
@@ -161,6 +164,7 @@ static int rdmafsd_make(struct rdmafsd_rq *rq, umode_t mode, dev_t dev, const ch
 	inode_lock_nested(dir, I_MUTEX_PARENT);
 	dentry = rdmafsd_make_locked(rq, &m, ro_err);
 	inode_unlock(dir);
+	rdmafsd_seclabel_undo(rq, m.dir, m.undo);
 	if (!ro_err)
 		rdmafsd_rq_drop_write(rq);
 	if (IS_ERR(dentry))

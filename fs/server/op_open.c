@@ -290,6 +290,7 @@ const struct rdmafsd_op rdmafsd_open_op = {
  *           have
  * @open:    the open of the file
  * @chg:     the change of @dir
+ * @undo:    the file, which can't have its label, for rdmafsd_seclabel_undo(); or NULL
  */
 struct rdmafsd_create {
 	struct dentry *dir;
@@ -299,6 +300,7 @@ struct rdmafsd_create {
 	bool created;
 	struct rdmafsd_opening open;
 	struct rdmafsd_change chg;
+	struct dentry *undo;
 };
 
 /**
@@ -390,10 +392,11 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 	if (IS_ERR(dentry))
 		return dentry;
 	rdmafsd_opened_made(rq->exp, d_inode(dentry));
-	err = rdmafsd_seclabel_made(rq, c->dir, dentry);
+	err = rdmafsd_seclabel_first(rq, dentry, 0);
 	if (!err)
 		return dentry;
 	c->created = false;
+	c->undo = dget(dentry);
 
 put:
 	dput(dentry);
@@ -417,6 +420,7 @@ static struct dentry *rdmafsd_create_do(struct rdmafsd_rq *rq, struct rdmafsd_cr
 	inode_lock_nested(dir, I_MUTEX_PARENT);
 	dentry = rdmafsd_create_locked(rq, c, ro_err);
 	inode_unlock(dir);
+	rdmafsd_seclabel_undo(rq, c->dir, c->undo);
 	if (!ro_err)
 		rdmafsd_rq_drop_write(rq);
 	return dentry;

@@ -272,7 +272,7 @@ int rdmafsd_open_proof(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, 
 int rdmafsd_seclabel_set(struct rdmafsd_rq *rq, struct dentry *dentry, const void *label,
 			 size_t size, int flags, struct inode **delegated);
 int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry, int flags);
-int rdmafsd_seclabel_made(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *dentry);
+void rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *object);
 void rdmafsd_rep_label(struct rdmafsd_rq *rq, struct dentry *dentry, size_t max);
 
 void *rdmafsd_rep(struct rdmafsd_rq *rq, size_t size);

@@ -12,7 +12,8 @@
  * request fails, and the object is removed again: an object with another label than the client's
  * policy wants may be open to those who must not see it.  Others see the name as soon as the object
  * is made.  So it stays, without that label, if another client has it open by then, or a lease of
- * it, or has put something into the new directory.
+ * it, or has put something into the new directory, or has given it another name.  The name is
+ * removed when the directory is not locked any more, as files' naming semaphores come before that.
  *
  * That others have done something to it in between, by which they learned its change cookie, makes
  * the label a change like any other: the cookie moves.
@@ -172,58 +173,63 @@ int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry, int fla
 	return err == -EEXIST ? 0 : rdmafsd_seclabel_errno(err);
 }
 
-/*
- * Remove the name of a new object that can't have its label; true: it is gone.  A file that a
- * client has open by now would have to become an orphan (leaving.c): its name stays.  The naming
- * semaphore comes before the directory's lock, which is held here: so it is not waited for.
- */
-static bool rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *dentry)
+/* The name, in the locked directory, is that of the object still: remove it. */
+static int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *dentry)
 {
-	struct rw_semaphore *naming = rdmafsd_naming_of(rq->exp, d_inode(dentry));
 	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
-	int err = -EBUSY;
+	struct rdmafsd_change chg;
+	int err;
 
+	rdmafsd_change_begin(rq, dir, &chg);
 	if (d_is_dir(dentry))
-		return !vfs_rmdir(idmap, d_inode(dir), dentry);
-	if (!down_write_trylock(naming))
-		return false;
-	if (!rdmafsd_opened_has(rq->exp, d_inode(dentry)))
+		err = vfs_rmdir(idmap, d_inode(dir), dentry);
+	else if (rdmafsd_opened_has(rq->exp, d_inode(dentry)))
+		err = -EBUSY;
+	else
 		err = vfs_unlink(idmap, d_inode(dir), dentry, NULL);
-	up_write(naming);
-	return !err;
+	rdmafsd_change_end(&chg);
+	if (!err)
+		rdmafsd_change_keep(&chg);
+	return err;
 }
 
 /**
- * rdmafsd_seclabel_made - as rdmafsd_seclabel_first(), for an object that was made with a name
- * @rq:     the request, with the caller's credentials on
- * @dir:    the directory, its i_rwsem held for writing
- * @dentry: the object, made under that lock
+ * rdmafsd_seclabel_undo - remove the name of a new object that can't have its label
+ * @rq:     the request, which has made the object by its first name
+ * @dir:    the directory, not locked any more
+ * @object: the object, a reference, which goes; or NULL: nothing is done
  *
- * If the object can't get the label its name is removed again, unless what others have done with
- * it meanwhile forbids that: an open or a lease of the file, an entry in the directory.
+ * What others have done with the object meanwhile may forbid that: an open or a lease of the file,
+ * an entry in the directory, another name that they gave it in place of this one.  A file that a
+ * client has open would have to become an orphan (leaving.c): its name stays.
  *
- * Context: as rdmafsd_seclabel_first().
- * Return: as rdmafsd_seclabel_first().
+ * Context: process, may sleep: waits for removals of names as these wait for each other; the
+ * mount's write counts are held; takes the file's naming semaphore, and the directory's i_rwsem.
  */
-int rdmafsd_seclabel_made(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *dentry)
+void rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *object)
 {
-	int err = rdmafsd_seclabel_first(rq, dentry, 0);
-	struct rdmafsd_change chg;
+	struct rw_semaphore *naming;
 	const struct cred *caller;
-	bool gone;
+	struct dentry *dentry;
 
-	lockdep_assert_held_write(&d_inode(dir)->i_rwsem);
-	if (!err)
-		return 0;
+	if (!object)
+		return;
 	caller = override_creds(rdmafsd_own_cred);
-	rdmafsd_change_begin(rq, dir, &chg);
-	/* That it fails is told by nothing but the name, which stays. */
-	gone = rdmafsd_seclabel_undo(rq, dir, dentry);
-	rdmafsd_change_end(&chg);
-	if (gone)
-		rdmafsd_change_keep(&chg);
+	naming = rdmafsd_naming_of(rq->exp, d_inode(object));
+	rdmafs_test_point("seclabel_undo", d_inode(object)->i_ino);
+	down_write(naming);
+	inode_lock_nested(d_inode(dir), I_MUTEX_PARENT);
+	dentry = rdmafsd_lookup(rq->exp, dir, &rq->name[0]);
+	if (!IS_ERR(dentry)) {
+		/* That it fails is told by nothing but the name, which stays. */
+		if (d_inode(dentry) == d_inode(object))
+			rdmafsd_seclabel_remove(rq, dir, dentry);
+		dput(dentry);
+	}
+	inode_unlock(d_inode(dir));
+	up_write(naming);
 	revert_creds(caller);
-	return err;
+	dput(object);
 }
 
 /**

@@ -307,6 +307,42 @@ static void labels_opened(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, other, LABELS_NAME), 0);
 }
 
+/*
+ * And one whose name is being removed by another client just then, which fails, is removed after
+ * that.
+ */
+static void labels_awaited(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test), *other = fs_client(test), *third = fs_client(test);
+	struct rfp_enc enc;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, labels_attach(test, c), 0);
+	KUNIT_ASSERT_EQ(test, labels_attach(test, other), 0);
+	KUNIT_ASSERT_EQ(test, labels_attach(test, third), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail seclabel_set"), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold seclabel_first"), 0);
+	labels_make(c, &enc);
+	rfp_enc_label(&enc, "a:b", 3);
+	fs_send(test, c, &enc, 0);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("seclabel_first", 1, 60));
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold name_kept"), 0);
+	fs_unlink_send(test, other, LABELS_NAME);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("name_kept", 1, 60));
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold seclabel_undo"), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release seclabel_first"), 0);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("seclabel_undo", 1, 60));
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release seclabel_undo"), 0);
+	/* Time enough for it to come to the semaphore that the removal has. */
+	for (i = 0; i < 10; i++)
+		KUNIT_EXPECT_EQ(test, labels_lookup(test, third, 0, false), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail remove_vfs"), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release name_kept"), 0);
+	KUNIT_EXPECT_EQ(test, fs_reply(test, other), RFP_EIO);
+	KUNIT_EXPECT_EQ(test, fs_reply(test, c), RFP_EPERM);
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, third, 0, false), RFP_ENOENT);
+}
+
 /* Create the file again with a label, as if the first answer was lost; it must have @want then. */
 static void labels_create_again(struct kunit *test, struct fs_client *c, const char *text,
 				const char *want)
@@ -360,6 +396,7 @@ static struct kunit_case labels_cases[] = {
 	KUNIT_CASE(labels_owner),
 	KUNIT_CASE(labels_refused),
 	KUNIT_CASE(labels_opened),
+	KUNIT_CASE(labels_awaited),
 	KUNIT_CASE(labels_again),
 	{}
 };
