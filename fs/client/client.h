@@ -1107,6 +1107,7 @@ int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *den
  * @fresh:  a kept reply is of use only if the attributes in it are still believed
  * @eof:    the directory ends with this reply
  * @cut:    rdmafs_dir_fetch() has not entered what follows @last
+ * @used:   it has entered names, or renewed what is known of some
  */
 struct rdmafs_listing {
 	pgoff_t index;
@@ -1121,6 +1122,7 @@ struct rdmafs_listing {
 	bool fresh;
 	bool eof;
 	bool cut;
+	bool used;
 };
 
 u64 rdmafs_listing_change(struct inode *dir);

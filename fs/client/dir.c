@@ -53,6 +53,7 @@
  * @begun:   it was read from the beginning before
  * @ask:     the next reply has to come from the server
  * @asked:   a reply has come from the server since the beginning
+ * @vain:    since then attributes came of which none was of use: no more are asked for
  * @eof:     nothing follows @reply
  */
 struct rdmafs_dir {
@@ -68,6 +69,7 @@ struct rdmafs_dir {
 	bool begun;
 	bool ask;
 	bool asked;
+	bool vain;
 	bool eof;
 };
 
@@ -85,8 +87,11 @@ static void rdmafs_dir_drop(struct rdmafs_dir *d)
 	d->eof = false;
 }
 
-/* Enter a name, with what the server said about it, in the dcache.  @ahead: nobody lists it. */
-static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view *ent,
+/*
+ * Enter a name, with what the server said about it, in the dcache.  @ahead: nobody lists it.
+ * False: the entry is of no use, as it has no label.
+ */
+static bool rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view *ent,
 			     unsigned long verifier, u64 clock, bool ahead)
 {
 	struct qstr name = QSTR_INIT(ent->name.s, ent->name.len);
@@ -105,7 +110,7 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 			if (ahead)
 				set_bit(RDMAFS_I_AHEAD, &RDMAFS_I(inode)->flags);
 			dput(dentry);
-			return;
+			return true;
 		}
 		d_invalidate(dentry);
 		dput(dentry);
@@ -113,7 +118,7 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 	}
 	/* Entries have no labels, for which SELinux would send a request for each, at once. */
 	if (!dentry && RDMAFS_S(sb)->seclabel)
-		return;
+		return false;
 	if (!dentry) {
 		/*
 		 * d_alloc_parallel() would wait, whatever signals come, until the task that looks
@@ -121,22 +126,22 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 		 * begin between this test and d_alloc_parallel(), but hardly ever does.)
 		 */
 		if (ahead && atomic_read(rdmafs_looking(name.hash)))
-			return;
+			return true;
 		dentry = d_alloc_parallel(parent, &name, &wq);
 		if (IS_ERR(dentry))
-			return;
+			return true;
 	}
 	/* Another task has just looked it up. */
 	if (!d_in_lookup(dentry)) {
 		dput(dentry);
-		return;
+		return true;
 	}
 	inode = rdmafs_iget(sb, &ent->fh, ent->attr, NULL, clock);
 	if (IS_ERR(inode)) {
 		/* The name is not hashed, so that a lookup will ask again. */
 		d_lookup_done(dentry);
 		dput(dentry);
-		return;
+		return true;
 	}
 	if (ahead)
 		set_bit(RDMAFS_I_AHEAD, &RDMAFS_I(inode)->flags);
@@ -148,6 +153,7 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 		dput(alias);
 	}
 	dput(dentry);
+	return true;
 }
 
 /*
@@ -173,6 +179,7 @@ static int rdmafs_dir_prime_all(struct dentry *parent, struct rdmafs_listing *l,
 
 	l->last = l->cookie;
 	l->cut = false;
+	l->used = false;
 	rfp_dec_init(&dec, l->data, l->count);
 	while (rfp_dec_dirent(&dec, &ent) == 1) {
 		nr++;
@@ -180,7 +187,7 @@ static int rdmafs_dir_prime_all(struct dentry *parent, struct rdmafs_listing *l,
 		if (l->cut)
 			continue;
 		if (ent.attr && ent.fh.len)
-			rdmafs_dir_prime(parent, &ent, verifier, clock, l->ahead);
+			l->used |= rdmafs_dir_prime(parent, &ent, verifier, clock, l->ahead);
 		l->last = ent.cookie;
 		cond_resched();
 	}
@@ -283,10 +290,13 @@ int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
 
 /*
  * Are attributes to come with the names?  On a mount with security labels they are of use only for
- * names that the dcache has (rdmafs_dir_prime()): so not before somebody has looked at one.
+ * names that the dcache has (rdmafs_dir_prime()): so not before somebody has looked at one, and not
+ * after a reply in which there was none of these.
  */
 static bool rdmafs_dir_plus(struct inode *dir, struct rdmafs_dir *d)
 {
+	if (d->vain)
+		return false;
 	if (test_and_clear_bit(RDMAFS_I_LOOKED, &RDMAFS_I(dir)->flags))
 		d->unlooked = 0;
 	else if (!d->asked && RDMAFS_S(dir->i_sb)->seclabel)
@@ -317,6 +327,8 @@ static int rdmafs_dir_next(struct file *file, struct rdmafs_dir *d)
 		if (nr < 0)
 			return nr;
 		d->unlooked += l.plus ? nr : 0;
+		if (RDMAFS_S(dir->i_sb)->seclabel && l.plus && nr && !l.used && !l.cut)
+			d->vain = true;
 		d->ask = false;
 		d->asked = true;
 	}
@@ -347,6 +359,7 @@ static void rdmafs_dir_seek(struct rdmafs_dir *d, loff_t pos)
 	 */
 	d->ask = d->begun;
 	d->asked = false;
+	d->vain = false;
 	d->begun = true;
 }
 
