@@ -486,7 +486,7 @@ struct rdmafs_cred {
 #define RDMAFS_I_RELABEL	8	/* another client may have changed the security label */
 #define RDMAFS_I_LABEL_KEPT	9	/* a root: only this machine changes its security label */
 #define RDMAFS_I_UNLABELLED	10	/* the server has said that it has no security label */
-#define RDMAFS_I_UNCROSSED	9	/* the server has refused a CROSS; see @uncrossed */
+#define RDMAFS_I_UNCROSSED	11	/* the server has refused a CROSS; see @uncrossed */
 
 #define RDMAFS_NR_ACCESS	4	/* callers whose rights are kept */
 
