@@ -249,34 +249,53 @@ static void labels_owner(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, LABELS_NAME), 0);
 }
 
-/* The root's change cookie, from the reply that there is no such name. */
-static u64 labels_cookie(struct kunit *test, struct fs_client *c)
+/* The root's change cookie, by its handle, for which the server does not lock it; also @ino. */
+static u64 labels_cookie(struct kunit *test, struct fs_client *c, u64 *ino)
 {
 	const struct rfp_attr *attr;
+	struct rfp_enc enc;
 	struct rfp_dec dec;
 
-	KUNIT_EXPECT_EQ(test, labels_lookup(test, c, 0, false), RFP_ENOENT);
+	fs_req(c, &enc, RFP_GETATTR, FS_USER, sizeof(struct rfp_getattr_req));
+	rfp_enc_fh(&enc, &c->root);
+	KUNIT_EXPECT_EQ(test, fs_call(test, c, &enc), 0);
 	rfp_dec_init(&dec, c->rep, c->rep_len);
 	rfp_dec_fixed(&dec, sizeof(struct rfp_rep));
 	attr = rfp_dec_fixed(&dec, sizeof(*attr));
 	KUNIT_ASSERT_NOT_NULL(test, attr);
+	*ino = le64_to_cpu(attr->ino);
 	return le64_to_cpu(attr->change);
 }
 
-/* If a file can't have its label there is none, and the directory has changed meanwhile. */
+/*
+ * If a file can't have its label there is none.  Its removal changes the directory: who has asked
+ * for the cookie while it was under way must find another one after it.
+ */
 static void labels_refused(struct kunit *test)
 {
-	struct fs_client *c = fs_client(test);
+	struct fs_client *c = fs_client(test), *other = fs_client(test);
 	struct rfp_enc enc;
-	u64 before;
+	char command[64];
+	u64 meanwhile, ino;
 
 	KUNIT_ASSERT_EQ(test, labels_attach(test, c), 0);
-	before = labels_cookie(test, c);
+	KUNIT_ASSERT_EQ(test, labels_attach(test, other), 0);
 	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail seclabel_set"), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold seclabel_first"), 0);
 	labels_make(c, &enc);
 	rfp_enc_label(&enc, "a:b", 3);
-	KUNIT_EXPECT_EQ(test, fs_call(test, c, &enc), RFP_EPERM);
-	KUNIT_EXPECT_NE(test, labels_cookie(test, c), before);
+	fs_send(test, c, &enc, 0);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("seclabel_first", 1, 60));
+	labels_cookie(test, other, &ino);
+	snprintf(command, sizeof(command), "hold change_end 1 %llu", ino);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command(command), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release seclabel_first"), 0);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("change_end", 1, 60));
+	meanwhile = labels_cookie(test, other, &ino);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release change_end"), 0);
+	KUNIT_EXPECT_EQ(test, fs_reply(test, c), RFP_EPERM);
+	KUNIT_EXPECT_NE(test, labels_cookie(test, other, &ino), meanwhile);
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, other, 0, false), RFP_ENOENT);
 }
 
 /* But a file that another client has opened before that was known keeps its name. */
