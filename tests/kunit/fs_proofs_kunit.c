@@ -372,6 +372,34 @@ static void fs_not_removed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_close(test, one, &o), 0);
 }
 
+/*
+ * A RENAME whose old name is gone by now leaves alone what has the new name: it gets no name as an
+ * orphan, which would change it, though that were taken away again.
+ */
+static void fs_renamed_nothing(struct kunit *test)
+{
+	struct fs_client *one = fs_client(test), *two = fs_client(test);
+	struct rfp_attr before, after;
+	struct rfp_rename_req *req;
+	struct fs_open o = {};
+	struct rfp_enc enc;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, one, "stays", 0666, &o), 0);
+	fs_getattr(test, two, &o.fh, &before);
+	req = fs_req(two, &enc, RFP_RENAME, FS_USER, sizeof(*req));
+	req->flags = 0;
+	rfp_enc_fh(&enc, &two->root);
+	rfp_enc_str(&enc, "gone", 4, RFP_NAME_MAX);
+	rfp_enc_fh(&enc, &two->root);
+	rfp_enc_str(&enc, "stays", 5, RFP_NAME_MAX);
+	KUNIT_EXPECT_EQ(test, fs_call(test, two, &enc), RFP_ENOENT);
+	fs_getattr(test, two, &o.fh, &after);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(after.change), le64_to_cpu(before.change));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(after.nlink), 1);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, one, "stays"), 0);
+	KUNIT_EXPECT_EQ(test, fs_close(test, one, &o), 0);
+}
+
 static u32 fs_tmpfile(struct kunit *test, struct fs_client *c, u32 flags, u32 how,
 		      struct fs_open *o)
 {
@@ -712,6 +740,7 @@ static struct kunit_case fs_cases[] = {
 	KUNIT_CASE(fs_callers),
 	KUNIT_CASE_PARAM(fs_pad, fs_pad_gen_params),
 	KUNIT_CASE(fs_not_removed),
+	KUNIT_CASE(fs_renamed_nothing),
 	KUNIT_CASE(fs_lost_once),
 	KUNIT_CASE(fs_goes_on),
 	KUNIT_CASE(fs_copy_names),
