@@ -21,7 +21,7 @@
  * one of that file (lockwait.c).
  *
  * The end of an open: the VFS forgets what a struct file has locked by flock(2), but not what was
- * locked by fcntl(2) for other owners than processes.  So rdmafsd_locks_release() gives these back
+ * locked by fcntl(2) for other owners than processes.  So rdmafsd_file_unlock() gives these back
  * before the file is closed.
  *
  * Who may ask for a lock, and when, says grace.c.
@@ -754,13 +754,13 @@ static struct rdmafsd_owner *rdmafsd_lock_of_file(struct file *file)
 }
 
 /**
- * rdmafsd_locks_release - give back all locks by fcntl(2) that were taken with a file
+ * rdmafsd_file_unlock - give back all locks by fcntl(2) that were taken with a file
  * @file: the file, which is about to be closed
  *
  * Context: process, may sleep.
  * Return: true: the file may be locked by flock(2), too, which its end will give back.
  */
-bool rdmafsd_locks_release(struct file *file)
+bool rdmafsd_file_unlock(struct file *file)
 {
 	const struct rdmafsd_range all = { .end = OFFSET_MAX };
 	struct file_lock_context *ctx;

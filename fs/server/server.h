@@ -757,7 +757,7 @@ struct rdmafsd_claim {
 void rdmafsd_locks_end(struct rdmafsd_session *ses, const struct rdmafsd_export *exp);
 struct rdmafsd_export *rdmafsd_locks_export(struct rdmafsd_session *ses, unsigned long *index);
 u64 rdmafsd_lock_domain(struct rdmafsd_session *ses, u32 token);
-bool rdmafsd_locks_release(struct file *file);
+bool rdmafsd_file_unlock(struct file *file);
 void rdmafsd_locks_kick(const struct inode *inode);
 void rdmafsd_locks_show(struct seq_file *m);
 int rdmafsd_locks_init(void);

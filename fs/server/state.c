@@ -155,7 +155,7 @@ void rdmafsd_state_put(struct rdmafsd_state *st)
 	if (!refcount_dec_and_test(&st->refs))
 		return;
 	rdmafs_test_point("state_close", inode->i_ino);
-	flocks = rdmafsd_locks_release(st->file);
+	flocks = rdmafsd_file_unlock(st->file);
 	rdmafsd_file_close(st->file);
 	if (flocks)
 		rdmafsd_locks_kick(inode);
