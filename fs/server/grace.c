@@ -333,7 +333,7 @@ void rdmafsd_grace_unused(struct rdmafsd_export *exp, struct rdmafsd_session *se
 /* -------------------------------------------------------- the grace period */
 
 /* Who has not said that it has asked for all is left; what it has asked for so far it has. */
-static void rdmafsd_grace_over(struct rdmafsd_grace *g)
+static void rdmafsd_grace_finish(struct rdmafsd_grace *g)
 {
 	unsigned int away = g->nr_awaited;
 	struct rdmafsd_holder *h;
@@ -358,7 +358,7 @@ static void rdmafsd_grace_end_work(struct work_struct *work)
 	down_write(&g->sem);
 	/* It may have been due for an earlier end, and have waited; then it is queued again. */
 	if (g->on && !time_before64(get_jiffies_64(), g->until))
-		rdmafsd_grace_over(g);
+		rdmafsd_grace_finish(g);
 	up_write(&g->sem);
 }
 
@@ -416,7 +416,7 @@ void rdmafsd_grace_done(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
 			rdmafsd_holder_free(g, h);
 	}
 	if (g->on && !g->nr_awaited)
-		rdmafsd_grace_over(g);
+		rdmafsd_grace_finish(g);
 	up_write(&g->sem);
 }
 
