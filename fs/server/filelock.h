@@ -62,14 +62,15 @@ void rdmafsd_owners_exit(void);
  * @owner:  its owner, a reference; constant
  * @range:  what the client has asked for; constant
  * @token:  the client's name for the request, the index in the session's @locks; constant
- * @mutex:  serialises tries; guards the next six
+ * @mutex:  serialises tries; guards the next six, and @slept while there is no thread
  * @ended:  nothing tries it any more
  * @state:  RFP_LOCK_WAITING; then RFP_LOCK_HELD, and @err tells whether it is
  * @err:    0, or why the lock can't be had
  * @record: with @state RFP_LOCK_HELD and no @err, the number of the record of the client's locks
  * @tries:  how often it was tried since it was last in the VFS's queue
  * @sleeper: the thread that waits for it in that queue (lockwait.c), a reference, or NULL
- * @slept:  that thread waits no longer
+ * @slept:  that thread waits no longer: the thread sets it, without a lock (WRITE_ONCE(),
+ *	    READ_ONCE()), and it is cleared before the next one is made
  * @work:   tries it again
  * @event:  in the session's @events; guarded by its @locks_lock
  * @polled: in the list of those that the VFS does not queue, once it was tried, while it waits;

@@ -48,6 +48,9 @@ struct super_block;
  * @part:    rdmafsd_session.age of the session in which it had taken some again when the grace
  *	     period ended, before it had said that these are all; 0: there was none
  * @told:    it has said since it got @record that it has asked for all, so it shows @was no more
+ *
+ * Owned by the rdmafsd_grace in whose list it is.  What is not constant is guarded by that one's
+ * @sem.
  */
 struct rdmafsd_holder {
 	struct list_head link;
@@ -82,12 +85,13 @@ struct rdmafsd_taken {
 
 /**
  * struct rdmafsd_grace - the holders of the exports of a file system
- * @link:	in rdmafsd_graces
+ * @link:	in rdmafsd_graces; guarded by rdmafsd_graces_lock
  * @sb:		the file system; constant; there while @users is not 0
  * @users:	exports of it that are not at their end; guarded by rdmafsd_graces_lock
  * @refs:	exports whose memory is there
  * @rcu:	defers its freeing, which may sleep
- * @sem:	see above
+ * @sem:	guards what follows, down to @until, and all holders.  Held for reading while a lock is
+ *		asked for, and for writing where holders change, also while records are written
  * @found:	what records there are was read
  * @all:	&struct rdmafsd_holder, those that are there longest first
  * @chains:	the same by their ids
@@ -111,7 +115,7 @@ struct rdmafsd_grace {
 	unsigned int users;
 	refcount_t refs;
 	struct rcu_head rcu;
-	struct rw_semaphore sem;	/* see above */
+	struct rw_semaphore sem;	/* what follows, and all holders; see grace.c */
 	bool found;
 	struct list_head all;
 	struct hlist_head chains[RDMAFSD_HOLDER_CHAINS];
