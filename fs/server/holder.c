@@ -54,6 +54,7 @@ void rdmafsd_holder_set(struct rdmafsd_grace *g, struct rdmafsd_holder *h,
 {
 	struct rdmafsd_session *old = h->ses;
 
+	lockdep_assert_held_write(&g->sem);
 	g->nr_left -= rdmafsd_holder_left(h);
 	if (ses) {
 		refcount_inc(&ses->refs);
@@ -76,6 +77,7 @@ void rdmafsd_holder_set(struct rdmafsd_grace *g, struct rdmafsd_holder *h,
  */
 void rdmafsd_holder_await(struct rdmafsd_grace *g, struct rdmafsd_holder *h, bool await)
 {
+	lockdep_assert_held_write(&g->sem);
 	WRITE_ONCE(g->nr_awaited, g->nr_awaited + await - h->awaited);
 	h->awaited = await;
 }
@@ -89,6 +91,7 @@ void rdmafsd_holder_await(struct rdmafsd_grace *g, struct rdmafsd_holder *h, boo
  */
 void rdmafsd_holder_free(struct rdmafsd_grace *g, struct rdmafsd_holder *h)
 {
+	lockdep_assert_held_write(&g->sem);
 	rdmafsd_holder_await(g, h, false);
 	rdmafsd_holder_set(g, h, NULL, 0);
 	list_del(&h->link);
@@ -153,6 +156,7 @@ struct rdmafsd_holder *rdmafsd_holder_new(struct rdmafsd_grace *g, const u8 *id,
 {
 	struct rdmafsd_holder *h;
 
+	lockdep_assert_held_write(&g->sem);
 	if (!rdmafsd_holder_fits(g, source)) {
 		pr_warn_ratelimited("export %u: more than %u clients have locks in its file system, or %u of one address\n",
 				    export, RDMAFSD_HOLDERS_MAX, RDMAFSD_HOLDERS_CLIENT);
@@ -214,6 +218,7 @@ u64 rdmafsd_taken_seq(struct rdmafsd_grace *g)
  */
 void rdmafsd_holder_done(struct rdmafsd_grace *g, struct rdmafsd_holder *h)
 {
+	lockdep_assert_held_write(&g->sem);
 	h->done = true;
 	h->done_seq = rdmafsd_taken_seq(g);
 }
@@ -237,8 +242,10 @@ static void rdmafsd_holder_retired(struct rdmafsd_grace *g, struct rdmafsd_holde
 int rdmafsd_holder_retire(struct rdmafsd_export *exp, struct rdmafsd_holder *h)
 {
 	struct rdmafsd_record r = rdmafsd_holder_record(h, h->record);
-	int err = rdmafsd_record_remove(exp, &r) ?: rdmafsd_records_commit(exp);
+	int err;
 
+	lockdep_assert_held_write(&exp->grace->sem);
+	err = rdmafsd_record_remove(exp, &r) ?: rdmafsd_records_commit(exp);
 	if (!err)
 		rdmafsd_holder_retired(exp->grace, h, 0);
 	return err;
@@ -259,6 +266,7 @@ int rdmafsd_holders_retire(struct rdmafsd_export *exp, const struct rdmafsd_hold
 	struct rdmafsd_record r;
 	int err = 0;
 
+	lockdep_assert_held_write(&g->sem);
 	if (g->nr_left == (own && rdmafsd_holder_left(own)))
 		return 0;
 	list_for_each_entry(h, &g->all, link) {
@@ -297,6 +305,7 @@ int rdmafsd_holder_renew(struct rdmafsd_export *exp, struct rdmafsd_holder *h)
 	u32 nr;
 	int err;
 
+	lockdep_assert_held_write(&g->sem);
 	do {
 		nr = get_random_u32();
 	} while (!nr || nr == h->record || nr == h->was);

@@ -115,6 +115,7 @@ static void rdmafsd_opened_move(struct rdmafsd_export *exp, struct rdmafsd_opene
 void rdmafsd_opened_rename(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
 			   enum rdmafsd_opened_name to)
 {
+	lockdep_assert_held_write(rdmafsd_naming_of(exp, of->inode));
 	spin_lock(&exp->opened_lock);
 	rdmafsd_opened_move(exp, of, to);
 	spin_unlock(&exp->opened_lock);
@@ -321,6 +322,7 @@ struct rdmafsd_opened *rdmafsd_opened_join(struct rdmafsd_export *exp, struct in
 	struct rdmafsd_opened *of;
 	int err;
 
+	lockdep_assert_held(rdmafsd_naming_of(exp, inode));
 	spin_lock(&exp->opened_lock);
 	of = rdmafsd_opened_lookup(exp, inode);
 	if (!of && new) {
@@ -631,6 +633,7 @@ bool rdmafsd_opened_is_made(struct rdmafsd_export *exp, const struct inode *inod
  */
 bool rdmafsd_opened_has(struct rdmafsd_export *exp, struct inode *inode)
 {
+	lockdep_assert_held_write(rdmafsd_naming_of(exp, inode));
 	return rdmafsd_opened_lookup(exp, inode);
 }
 
