@@ -7,8 +7,8 @@
  * share of the threads.  Before it gives a request a thread, it asks here for the request's file
  * system.  Two exports of one file system count as one.
  *
- * A request enters the export of its first handle or stateid, and no other export
- * (rdmafsd_rq_export()).  So the first handle or stateid tells the file system.  It is where the
+ * A request enters the export of its first handle or stateid (rdmafsd_rq_fh(), rdmafsd_rq_state()),
+ * and no other export.  So the first handle or stateid tells the file system.  It is where the
  * operation says (struct rdmafsd_op); no name comes before the first handle.  It is not checked
  * here: if it is valid the request will block in that file system, if not the request will be
  * refused without blocking.  The file to copy from must be in the same file system
