@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Locks of files for clients (filelock.c), their owners (lockowner.c), when those that wait are
- * tried (lockwait.c), and what clients are told of them (events.c).
+ * Locks of files for clients, as the VFS has them (lockvfs.c), those that wait (filelock.c), their
+ * owners (lockowner.c), when those that wait are tried (lockwait.c), and what clients are told of
+ * them (events.c).
  */
 #ifndef RDMAFSD_FILELOCK_H
 #define RDMAFSD_FILELOCK_H
@@ -104,13 +105,20 @@ struct rdmafsd_lock {
 
 struct rdmafsd_asking;
 
-bool rdmafsd_lock_offered(const struct file *file, u32 kind);
-
-int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
-		      const struct rdmafsd_range *r, unsigned char type, struct rdmafsd_asking *a);
+/* filelock.c */
 int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		      const struct rdmafsd_range *r, unsigned char type, u32 token, u32 *record);
 int rdmafsd_lock_cancel(struct rdmafsd_session *ses, u32 token);
+
+/* lockvfs.c */
+void rdmafsd_lock_fill(struct file_lock *fl, const struct rdmafsd_range *r,
+		       struct rdmafsd_owner *owner, struct file *file, unsigned char type);
+bool rdmafsd_lock_offered(const struct file *file, u32 kind);
+int rdmafsd_lock_vfs(struct file_lock *fl);
+bool rdmafsd_lock_had(struct rdmafsd_session *ses, struct rdmafsd_state *st,
+		      const struct rdmafsd_range *r, unsigned char type);
+int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
+		      const struct rdmafsd_range *r, unsigned char type, struct rdmafsd_asking *a);
 int rdmafsd_lock_test(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		      const struct rdmafsd_range *r, unsigned char type,
 		      struct rfp_testlock_rep *rep);

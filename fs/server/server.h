@@ -17,7 +17,9 @@
  *	change.c	the change cookie, and which session's changes moved it
  *	cred.c		SETCRED's identities, squashing, struct cred
  *	state.c		stateids: opens
- *	filelock.c	locks of files for clients (filelock.h); op_lock.c the operations
+ *	lockvfs.c	locks of files for clients, as the VFS has them (filelock.h); op_lock.c the
+ *			operations
+ *	filelock.c	those that clients wait for
  *	events.c	what clients are told of them without asking
  *	lockowner.c	whose they are, and how many there may be
  *	lockwait.c	when those that wait are tried again
