@@ -5,7 +5,7 @@
  * Transport tells clients apart by the address that they come from, whatever they say of
  * themselves.  An open counts among its client's from before anything is done for it, such as
  * making a file, until it is closed.  If its session was lost, it counts until the client has
- * opened the file again and closes it, or does not open it in time (opened.c).  So the opens
+ * opened the file again and closes it, or does not open it in time (claim.c).  So the opens
  * that one client leaves behind never take the place of those that others have left.  An open
  * that was cut off by its export's end counts for as long as there is a note of it (cut.c).
  */

@@ -370,7 +370,7 @@ static void rdmafsd_export_ended(struct work_struct *work)
 	rdmafsd_sessions_close_export(exp);
 	percpu_ref_exit(&exp->inflight);
 	rdmafsd_grace_exit(exp);
-	rdmafsd_opened_exit(exp);
+	rdmafsd_claims_exit(exp);
 	path_put(&exp->path);
 
 	/* Once the export is gone the module may be unloaded: its exit waits for this work. */
@@ -544,12 +544,12 @@ int rdmafsd_export_begin(struct rdmafsd_export *exp)
 	rdmafsd_commit_init(exp);
 
 	rdmafsd_keys_init(exp);
-	err = rdmafsd_opened_init(exp);
+	err = rdmafsd_claims_init(exp);
 	if (err)
 		return err;
 	err = rdmafsd_orphans_start(exp);
 	if (err)
-		goto exit_opened;
+		goto exit_claims;
 	err = rdmafsd_grace_init(exp);
 	if (err)
 		goto exit_grace;
@@ -573,8 +573,8 @@ exit_grace:
 	rdmafsd_grace_exit(exp);
 	rdmafsd_grace_put(exp);
 	exp->grace = NULL;
-exit_opened:
-	rdmafsd_opened_exit(exp);
+exit_claims:
+	rdmafsd_claims_exit(exp);
 	return err;
 }
 

@@ -3,9 +3,9 @@
  * The time in which clients may open again what they had open when their session was lost.
  *
  * Each export has a list of the claims that clients may come back for (RDMAFSD_CLAIM_LEFT,
- * opened.c), those first whose time is over first.  The time is reclaim_s seconds, also if that
+ * claim.c), those first whose time is over first.  The time is reclaim_s seconds, also if that
  * parameter is written meanwhile.  The export's worker is armed for the first claim of the list.
- * It runs rdmafsd_claims_reap() (opened.c), which lets go of the claims whose time is over.
+ * It runs rdmafsd_claims_reap() (claim.c), which lets go of the claims whose time is over.
  *
  * Guesses are claims for files that clients may have had open before the server lost its power
  * (leaving.c).  Their time began with the export, so they come before all others, and if the file

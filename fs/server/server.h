@@ -17,8 +17,7 @@
  *	change.c	the change cookie, and which session's changes moved it
  *	cred.c		SETCRED's identities, squashing, struct cred
  *	state.c		stateids: opens
- *	lockvfs.c	locks of files for clients, as the VFS has them (filelock.h); op_lock.c the
- *			operations
+ *	lockvfs.c	locks of files for clients (filelock.h); op_lock.c the operations
  *	filelock.c	those that clients wait for
  *	events.c	what clients are told of them without asking
  *	lockowner.c	whose they are, and how many there may be
@@ -29,7 +28,8 @@
  *	clients.c	how many opens a client may have
  *	staying.c	in how many file systems below an export it may have them (staying.h)
  *	opened.c	the files that clients have open, or may open again
- *	reclaim.c	for how long they may
+ *	claim.c		the opens of these, which outlive their sessions
+ *	reclaim.c	for how long clients may open them again
  *	leaving.c	names that are being removed, of such files above all
  *	cut.c		notes of opens that an export's end has closed
  *	orphan.c	the directory that holds files whose last name was removed
@@ -68,7 +68,7 @@
  *	struct rdmafsd_ident	@refs: one reference for the table of the session,
  *		one for each request that is making its credentials.
  *	struct rdmafsd_opened, struct rdmafsd_claim	within the life of their
- *		export, see opened.c.
+ *		export, see opened.c and claim.c.
  *
  * Lock order
  *
@@ -795,8 +795,8 @@ u32 rdmafsd_left_now(void);
 int rdmafsd_reap_init(void);
 void rdmafsd_reap_exit(void);
 
-int rdmafsd_opened_init(struct rdmafsd_export *exp);
-void rdmafsd_opened_exit(struct rdmafsd_export *exp);
+int rdmafsd_claims_init(struct rdmafsd_export *exp);
+void rdmafsd_claims_exit(struct rdmafsd_export *exp);
 int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
 		       struct rdmafsd_claim **claim, u64 id);
 void rdmafsd_claim_again(struct rdmafsd_export *exp, struct inode *inode, u64 id);
