@@ -214,7 +214,7 @@ void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, 
 int rdmafsd_opened_keep(struct rdmafsd_export *exp, struct inode *inode,
 			enum rdmafsd_opened_name name)
 {
-	struct rdmafsd_claim *claim = rdmafsd_claim_new(NULL, false);
+	struct rdmafsd_claim *claim = rdmafsd_claim_new(exp, NULL, false);
 	int err;
 
 	if (IS_ERR(claim))

@@ -8,7 +8,7 @@
  * struct cred, each made for one export when the caller first used it.
  *
  * A cred differs from the server's own in fsuid, fsgid and groups, as nfsd's do.  It has no
- * capability at all unless its user is root after squashing, or nobody is squashed and the client
+ * capability at all unless its user is root after squashing, or no user is squashed and the client
  * says that the caller is as capable as root (RFP_REQ_CAPABLE).  Such a client could as well name
  * root itself; but what this caller makes belongs to the caller.  Root has the capabilities that
  * concern files (CAP_NFSD_SET, and CAP_LINUX_IMMUTABLE for chattr(1)), not those over the machine.

@@ -146,8 +146,8 @@ static void rdmafsd_crossed_end(struct rdmafsd_export *exp)
  * rdmafsd_crossed_check - see to it that an export is still what is mounted there, for a request
  * @exp: the export, in flight
  *
- * So must be those that it was crossed into by: what is mounted in a file system moves with it.
- * None of them has ended, as each waits for those below it.
+ * So must be all exports above it: what is mounted in a file system moves with it.  None of them
+ * has ended, as each waits for those below it.
  *
  * Context: process, may sleep.
  * Return: 0, also if it is one that an administrator has configured; RFP_OFFLINE: it is not, and
@@ -173,8 +173,8 @@ int rdmafsd_crossed_check(struct rdmafsd_export *exp)
 }
 
 /*
- * Nobody has anything open there, and so nothing is locked; nor may anybody come back for it.  No
- * lock: it may change.
+ * Is nothing open there, so that nothing is locked either, and may no client come back for
+ * anything?  No lock is held, so this may change.
  */
 static bool rdmafsd_crossed_unused(const struct rdmafsd_export *exp)
 {
@@ -353,7 +353,7 @@ void rdmafsd_crossed_ended(struct rdmafsd_export *exp)
 {
 	if (!exp->parent)
 		return;
-	/* All of it before the end of the one above may go on, so that its mount is free then. */
+	/* All of this comes before the one above goes on to end: its mount is to be free then. */
 	path_put(&exp->over);
 	atomic_dec(&rdmafsd_crossed_top(exp)->nr_crossed);
 	spin_lock(&rdmafsd_crossed_lock);
@@ -363,9 +363,9 @@ void rdmafsd_crossed_ended(struct rdmafsd_export *exp)
 }
 
 /*
- * The live export at @dentry, in flight.  1: there is none; 0; RFP_OFFLINE: come again.  One that
- * ends, for ever perhaps as its disk is dead, is in nobody's way if another file system is there
- * now, of @domain.
+ * Find the live export at @dentry.  0: @found is the export, in flight; 1: there is none, and the
+ * caller is to make it; RFP_OFFLINE: the client is to come again.  An export that ends, for ever
+ * perhaps as its disk is dead, does not count if another file system is there now, that of @domain.
  */
 static int rdmafsd_crossed_find(struct rdmafsd_export *parent, const struct dentry *dentry,
 				u64 domain, struct rdmafsd_crossing *making,
@@ -411,8 +411,9 @@ static int rdmafsd_crossed_describe(struct rdmafsd_export *parent, struct dentry
 	p.top = top->p.id;
 	p.id = rdmafsd_crossed_id(parent, &via, path);
 	/*
-	 * Who had something open there before the server's restart comes back as soon as to the
-	 * export above.  When this one ended since, what was open was noted, as far as known.
+	 * A client that had something open there before the server's restart comes back as soon as
+	 * it does to the export above.  If this export has ended since, what was open was noted, as
+	 * far as it was known.
 	 */
 	p.unknown = rdmafsd_export_unknown(top) || rdmafsd_known_has_note_lost(p.top);
 	exp = rdmafsd_export_new(&p);
@@ -454,7 +455,7 @@ static int rdmafsd_crossed_new(struct rdmafsd_export *parent, struct dentry *den
 	return 0;
 }
 
-/* Make it live.  It is in flight then, so that it does not end before its maker has put it. */
+/* Make an export live.  It is in flight then, so that it does not end before its maker puts it. */
 static int rdmafsd_crossed_start(struct rdmafsd_export *exp)
 {
 	int err;
@@ -503,7 +504,7 @@ free:
 	return err;
 }
 
-/* What requests may block on that is mounted on a directory now; or that of the directory. */
+/* The file system that is mounted on a directory now, or the directory's own, as a number. */
 static u64 rdmafsd_crossed_domain(struct rdmafsd_export *parent, struct dentry *dentry)
 {
 	struct path path = { .mnt = mntget(parent->path.mnt), .dentry = dget(dentry) };

@@ -361,7 +361,7 @@ static void rdmafsd_export_ended(struct work_struct *work)
 
 	rdmafsd_crossed_end_below(exp);
 	disable_delayed_work_sync(&exp->idle);
-	/* Whoever had locks there has given them back: it is not to be waited for the next time. */
+	/* Clients that had locks there gave them back: they are not to be waited for again. */
 	if (exp->parent && !atomic_read(&exp->nr_states))
 		rdmafsd_sessions_unused(exp);
 	/* Before others can have, by another export, what is given back now. */
@@ -559,7 +559,7 @@ int rdmafsd_export_begin(struct rdmafsd_export *exp)
 	if (exp->p.top)
 		percpu_ref_get(&exp->inflight);
 	rdmafsd_cuts_start(exp);
-	/* If it does not become live clients look for nothing what they have. */
+	/* If it does not become live after all, clients look in vain at what they have. */
 	rdmafsd_sessions_tell(exp);
 	err = rdmafsd_export_publish(exp);
 	if (err)

@@ -186,7 +186,7 @@ static void rdmafsd_lock_end(struct rdmafsd_lock *lk)
 	mutex_unlock(&lk->mutex);
 	/* No try is under way or comes, so the VFS does not queue it again, nor call lm_notify. */
 	locks_delete_block(&lk->fl);
-	/* No one kicks it any more, and if one has, it is the turn of the next now. */
+	/* It is not kicked any more; and if it was, it is the turn of the next one now. */
 	rdmafsd_polled_del(lk);
 	disable_delayed_work_sync(&lk->work);
 	spin_lock(&ses->locks_lock);
@@ -268,7 +268,7 @@ static int rdmafsd_lock_new(struct rdmafsd_session *ses, struct rdmafsd_state *s
 		lk->fl.c.flc_flags |= FL_SLEEP;
 	err = rdmafsd_lock_add(ses, lk);
 	if (err) {
-		/* No one has seen it: it is in no list, and was not tried. */
+		/* No other task has seen it: it is in no list, and was not tried. */
 		refcount_set(&lk->refs, 1);
 		rdmafsd_lock_put(lk);
 		return err;

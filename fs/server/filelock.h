@@ -29,7 +29,7 @@ struct rdmafsd_range {
 };
 
 /**
- * struct rdmafsd_owner - to whom locks of the VFS belong
+ * struct rdmafsd_owner - an owner of locks of the VFS
  * @link: in the session's table; guarded by its @locks_lock
  * @ses:  the session; constant, a reference to its memory
  * @id:   the client's name for it; constant

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may take locks again that were lost with a session, or with the server.
+ * Which clients may take locks again that were lost with a session, or with the server.
  *
  * A *holder* is a client, by the id that its mount gives itself, that has locks in an export.
  * Before its first lock is granted it gets a record on the storage of that (record.c).  The client
@@ -20,22 +20,22 @@
  * When an export starts the clients of the records that are found may come back.  In this *grace
  * period* only they are given locks, and only those that they had.  It ends when each of them has
  * said that it has asked for all (RFP_RECLAIM_DONE), or after a time that the administrator sets.
- * Whoever has not said so by then is left.
+ * A client that has not said so by then is left.
  *
  * Without a restart a client may also ask by the number of a record that was removed, the last one
- * that it had.  Then this is looked at: whether another client was granted any lock of that file
- * since (holder.c).  There are fewer of these marks than files, so a client may lose a lock that
- * nobody else had; it never gets one that somebody else has had.
+ * that it had.  Then the server looks whether another client was granted any lock of that file
+ * since (holder.c).  There are fewer of these marks than files, so a client may lose a lock that no
+ * other client had; it never gets one that another client has had.
  *
  * What processes of this machine lock, and clients of its NFS server, is not looked at: they are
- * not kept waiting, and what they have had in between is not known.  No records are made for the
- * clients of an export that is read-only, nor where the directory of orphans can't be root's own
- * (vfat): they get again what is free, unless others are recorded.
+ * not kept waiting, and the locks that they have had in between are not known.  No records are
+ * made for the clients of an export that is read-only, nor where the directory of orphans can't be
+ * root's own (vfat): they get again what is free, unless others are recorded.
  *
  * Locks: @sem guards all of struct rdmafsd_grace and its holders but @taken.  It is held for
  * reading while a lock is asked for, and for writing where holders change, also while records are
  * written.  It is taken inside of rdmafsd_lock.mutex, and outside of all that is needed to write a
- * record.  Whoever waits for it waits for no other file system.
+ * record.  A task that waits for it waits for no other file system.
  */
 #define pr_fmt(fmt) "rdmafsd: " fmt
 
@@ -56,9 +56,10 @@ static LIST_HEAD(rdmafsd_graces);		/* &struct rdmafsd_grace with @users */
 /* ------------------------------------------------------------------ asking */
 
 /*
- * What can't be recorded is not granted; a file system that is frozen thaws.  Who asks @again has a
- * record that is valid: it is to ask later, as to be refused would lose the lock.  But nobody knows
- * when a read-only file system can be written.
+ * A lock is not granted if it can't be recorded who has it.  A file system that is frozen thaws, so
+ * the client is to ask later (-EAGAIN).  So is a client that asks @again: it has a record that is
+ * valid, and a refusal would lose the lock.  But it can't be known when a read-only file system can
+ * be written.
  */
 static int rdmafsd_grace_errno(int err, bool again)
 {
@@ -82,8 +83,8 @@ static bool rdmafsd_holder_had(struct rdmafsd_grace *g, const struct rdmafsd_hol
 }
 
 /*
- * As below, for a client of an export where it can't be recorded.  If others are recorded, or were,
- * nobody knows what they have had since.
+ * As rdmafsd_grace_look(), for a client of an export where it can't be recorded.  If others are
+ * recorded, or were, it is not known what they have had since.
  */
 static int rdmafsd_grace_look_bare(struct rdmafsd_grace *g, struct rdmafsd_asking *a)
 {
@@ -107,7 +108,10 @@ static int rdmafsd_grace_look(struct rdmafsd_export *exp, struct rdmafsd_session
 
 	if (!h && exp->bare)
 		return rdmafsd_grace_look_bare(g, a);
-	/* Who has it only makes sure: others may have had it before, and it may have no holder. */
+	/*
+	 * A client that still holds the lock (@holds) only confirms it: it needs no holder,
+	 * whichever clients had the lock earlier.
+	 */
 	if (a->again && !a->holds && (!h || !rdmafsd_holder_had(g, h, ses, inode, a)))
 		return -RDMAFSD_ENOGRACE;
 	if (!a->again && g->on)
@@ -119,7 +123,7 @@ static int rdmafsd_grace_look(struct rdmafsd_export *exp, struct rdmafsd_session
 	return 0;
 }
 
-/* There can't be records here.  True: there are none, so that they are done without. */
+/* No record can be made here.  True: nor is there one, so the file system does without. */
 static bool rdmafsd_grace_none(struct rdmafsd_export *exp)
 {
 	struct rdmafsd_grace *g = exp->grace;
@@ -150,12 +154,13 @@ static int rdmafsd_grace_record(struct rdmafsd_export *exp, struct rdmafsd_sessi
 		h = rdmafsd_holder_new(g, ses->id, exp->p.id, &ses->client->source);
 	if (IS_ERR(h))
 		return PTR_ERR(h);
-	/* A request of a session that transport has begun to end: the client has another one. */
+	/* The session of this request is one that transport ends: the client has another one. */
 	if (h->ses && h->ses->age > ses->age)
 		return -EAGAIN;
 	/*
 	 * While others wait for this client they get nothing, so what the record says stays true;
-	 * and if it does not say that it has asked for all, it is left when they wait no longer.
+	 * and if the client does not say that it has asked for all, it is left when they wait no
+	 * longer.
 	 */
 	if (!h->record || (h->ses != ses && !(g->on && h->awaited)))
 		err = rdmafsd_holder_renew(exp, h);
@@ -264,7 +269,7 @@ void rdmafsd_grace_leave(const struct rdmafsd_asking *a, const struct inode *ino
 {
 	struct rdmafsd_grace *g = a->grace;
 
-	/* Where nobody is recorded nobody will ask by a record. */
+	/* Where no client is recorded none will ask by a record. */
 	if (granted && !a->again && (a->who || g->nr))
 		rdmafsd_taken_by(g, inode, a->who);
 	up_read(&g->sem);
@@ -315,7 +320,7 @@ void rdmafsd_grace_unused(struct rdmafsd_export *exp, struct rdmafsd_session *se
 	down_write(&g->sem);
 	h = rdmafsd_holder_find(g, ses->id, exp->p.id);
 	if (h && h->ses == ses && g->on && !h->done) {
-		/* It may have been lost before it has asked for any. */
+		/* The session may have been lost before its client has asked for any lock. */
 		rdmafsd_holder_await(g, h, true);
 		rdmafsd_holder_set(g, h, NULL, h->record);
 	} else if (h && h->ses == ses) {
@@ -332,7 +337,10 @@ void rdmafsd_grace_unused(struct rdmafsd_export *exp, struct rdmafsd_session *se
 
 /* -------------------------------------------------------- the grace period */
 
-/* Who has not said that it has asked for all is left; what it has asked for so far it has. */
+/*
+ * A client that has not said that it has asked for all is left; it keeps the locks that it has
+ * taken again so far.
+ */
 static void rdmafsd_grace_finish(struct rdmafsd_grace *g)
 {
 	unsigned int away = g->nr_awaited;
@@ -356,7 +364,7 @@ static void rdmafsd_grace_end_work(struct work_struct *work)
 
 	rdmafs_test_point("grace_end", 0);
 	down_write(&g->sem);
-	/* It may have been due for an earlier end, and have waited; then it is queued again. */
+	/* This work may have been due for an earlier end, and have waited: it is queued anew. */
 	if (g->on && !time_before64(get_jiffies_64(), g->until))
 		rdmafsd_grace_finish(g);
 	up_write(&g->sem);
@@ -364,8 +372,9 @@ static void rdmafsd_grace_end_work(struct work_struct *work)
 
 /*
  * A client that has none of its locks again says that it has asked for all.  So it needs no record;
- * and if it is wrong, no record must stay valid while others get locks.  What can't be removed now
- * is removed before that.  But where nothing can be removed others are not to wait for it.
+ * and if it is wrong, no record must stay valid while others get locks.  A record that can't be
+ * removed now is removed before that.  But where none can be removed, since the export is
+ * read-only, others are not to wait for that: the client keeps its record, and is not left.
  */
 static void rdmafsd_grace_nothing(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
 				  struct rdmafsd_holder *h)
@@ -411,7 +420,7 @@ void rdmafsd_grace_done(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
 		if (rdmafsd_holder_left(h))
 			rdmafsd_grace_late(exp, ses, h);
 		h->told = h->ses;
-		/* Who has nothing, and nothing to ask for, is not to be told of the next start. */
+		/* One that has nothing, and nothing to ask for, is not told of the next start. */
 		if (!h->record && !h->ses)
 			rdmafsd_holder_free(g, h);
 	}
@@ -425,8 +434,8 @@ void rdmafsd_grace_done(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
  * @exp: the export, which is about to become live
  * @ses: the session
  *
- * Also who has no record any more may have a lock again that nobody has had since.  Where nobody is
- * waited for a client finds out by itself.
+ * A client that has no record any more may also have a lock again, if no other client has had it
+ * since.  Where no client is waited for, as grace_s is 0, each finds out by itself.
  *
  * Context: process, may sleep.
  * Return: true if so.
@@ -457,7 +466,7 @@ bool rdmafsd_grace_on(const struct rdmafsd_export *exp)
 }
 
 /**
- * rdmafsd_grace_show - tell for whom an export waits, and for how long
+ * rdmafsd_grace_show - tell for how many clients an export waits, and for how long
  * @exp:  the export, or NULL: it is not live
  * @page: out, PAGE_SIZE bytes
  *
@@ -515,7 +524,7 @@ static bool rdmafsd_grace_take(const struct rdmafsd_record *r, void *to)
 	/* The server died when it had made the new record and the old one was still there. */
 	if (h && !h->was)
 		h->was = r->nr;
-	/* Nobody has so many: they are somebody's doing. */
+	/* Other records are none of the server's: it never leaves so many. */
 	surplus = kmalloc(sizeof(*surplus), GFP_KERNEL);
 	if (!surplus) {
 		found->err = -ENOMEM;
@@ -570,9 +579,9 @@ static int rdmafsd_grace_read(struct rdmafsd_export *exp)
 
 /*
  * Is a holder that has lost its session waited for when an export starts that is not the first of
- * its file system?  One that was crossed into is started by any client that goes there, and may
- * have ended because nobody used it.  So those whom nobody has seen there for long are not waited
- * for again: only those whom the export's end has cut off, once.
+ * its file system?  An export that was crossed into is started by any client that goes there, and
+ * may have ended because it was not used.  So clients that have not been there for long are not
+ * waited for again.  Those that the end of the export has cut off are, once.
  */
 static bool rdmafsd_grace_awaits(const struct rdmafsd_export *exp, struct rdmafsd_holder *h)
 {
@@ -585,8 +594,8 @@ static bool rdmafsd_grace_awaits(const struct rdmafsd_export *exp, struct rdmafs
 }
 
 /*
- * Wait for those who may come back to an export that starts, and to all others of the file system
- * if it is the @first.
+ * Wait for the clients that may come back to an export that starts; if it is the @first of its file
+ * system, also for those of all other exports there.
  */
 static void rdmafsd_grace_begin(struct rdmafsd_export *exp, bool first)
 {
@@ -735,7 +744,7 @@ void rdmafsd_grace_exit(struct rdmafsd_export *exp)
 
 /**
  * rdmafsd_grace_put - drop an export's reference to the memory
- * @exp: the export, which nobody looks at any more
+ * @exp: the export, which no task looks at any more
  *
  * Context: any but interrupt.
  */

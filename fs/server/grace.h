@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who may take locks again that were lost with a session, or with the server (grace.c).
+ * Which clients may take locks again that were lost with a session, or with the server (grace.c).
  */
 #ifndef RDMAFSD_GRACE_H
 #define RDMAFSD_GRACE_H
@@ -26,7 +26,7 @@ struct rdmafsd_session;
  * @record: the number of its record; before rdmafsd_grace_enter() that which the client shows
  * @again:  the client says that it had the lock in a session that is lost
  * @holds:  with @again: it holds the lock in this session
- * @nowait: set by the caller: do not wait for others who write a record
+ * @nowait: set by the caller: do not wait for other tasks that write a record
  */
 struct rdmafsd_asking {
 	struct rdmafsd_grace *grace;

@@ -118,7 +118,10 @@ static unsigned int rdmafsd_holders_from(struct rdmafsd_grace *g,
 	return nr;
 }
 
-/* One that has no record makes room for another, of an address or of any.  False: there is none. */
+/*
+ * Have a holder make room for another one: one of that address, or any if @source is NULL, that has
+ * no record and is not awaited.  False: there is no such holder.
+ */
 static bool rdmafsd_holder_evict(struct rdmafsd_grace *g, const struct rdmafs_xprt_source *source)
 {
 	struct rdmafsd_holder *h;
@@ -132,7 +135,7 @@ static bool rdmafsd_holder_evict(struct rdmafsd_grace *g, const struct rdmafs_xp
 	return false;
 }
 
-/* Is there room for one more, of that address if there is one? */
+/* Is there room for one more, of that address if @source is not NULL? */
 static bool rdmafsd_holder_fits(struct rdmafsd_grace *g, const struct rdmafs_xprt_source *source)
 {
 	if (source && rdmafsd_holders_from(g, source) >= RDMAFSD_HOLDERS_CLIENT)
@@ -318,7 +321,7 @@ int rdmafsd_holder_renew(struct rdmafsd_export *exp, struct rdmafsd_holder *h)
 			err = rdmafsd_records_commit(exp);
 	}
 	if (err) {
-		/* If this fails, too, it is a record of locks that nobody will ask for. */
+		/* If this fails, too, it is a record of locks that no client will ask for. */
 		rdmafsd_record_remove(exp, &r);
 		return err;
 	}

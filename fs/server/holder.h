@@ -72,10 +72,10 @@ struct rdmafsd_holder {
 };
 
 /**
- * struct rdmafsd_taken - who was granted locks of the files of one hash
+ * struct rdmafsd_taken - which holders were granted locks of the files of one hash
  * @seq:   rdmafsd_grace.seq of the last of them
  * @who:   the holder that got it; 0: there was none, or it is not recorded
- * @other: @seq of the last one that another than @who got
+ * @other: @seq of the last one that another holder than @who got
  */
 struct rdmafsd_taken {
 	u64 seq;
@@ -90,8 +90,9 @@ struct rdmafsd_taken {
  * @users:	exports of it that are not at their end; guarded by rdmafsd_graces_lock
  * @refs:	exports whose memory is there
  * @rcu:	defers its freeing, which may sleep
- * @sem:	guards what follows, down to @until, and all holders.  Held for reading while a lock is
- *		asked for, and for writing where holders change, also while records are written
+ * @sem:	guards what follows, down to @until, and all holders.  Held for reading while a
+ *		lock is asked for, and for writing where holders change, also while records are
+ *		written
  * @found:	what records there are was read
  * @all:	&struct rdmafsd_holder, those that are there longest first
  * @chains:	the same by their ids

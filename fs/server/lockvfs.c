@@ -67,8 +67,8 @@ void rdmafsd_lock_fill(struct file_lock *fl, const struct rdmafsd_range *r,
 	fl->c.flc_owner = owner;
 	fl->c.flc_file = file;
 	/*
-	 * Those who look at the lock see by the sign that it is a process of another machine.  A
-	 * lock of process 0 would not be shown.
+	 * A process that looks at the lock sees by the sign that its owner is a process of another
+	 * machine.  A lock of process 0 would not be shown.
 	 */
 	fl->c.flc_pid = r->pid ? -(pid_t)r->pid : -1;
 	fl->fl_start = r->start;

@@ -5,19 +5,20 @@
  * For those by fcntl(2) the VFS says when: they are in its queue, as local processes are.
  *
  * By flock(2) only a task that sleeps meanwhile can be in that queue.  A lock that local processes
- * hand to each other is hardly ever found free by those who are not in it: each unlock wakes the
+ * hand to each other is hardly ever found free by a waiter that is not in it: each unlock wakes the
  * next of the queue.  So a thread (rdmafsd_sleeper()) waits there for a client's lock if a process
  * of this machine, or another lock manager, has what is in the way.  The lock that the thread gets
  * is the open's, and the try that follows finds it there.  While only clients are in the way there
  * is no need of that: rdmafsd_locks_kick() has the first of those that wait tried when a client
  * gives its lock back.
  *
- * There are few threads: one for those that wait to write to a file, one for those that wait to
- * read it, and so many at all and for one client (lockowner.c).  A lock that gets none is tried
- * again after pauses, in which local processes may be quicker, and asks for a thread each time.
+ * There are few threads: for each file one for those that wait to write to it, and one for those
+ * that wait to read it; and only so many for one client, and for all (lockowner.c).  A lock that
+ * gets none is tried again after pauses, in which local processes may be quicker, and asks for a
+ * thread each time.
  *
- * kthread_stop() ends the sleep of such a thread, which waits for nothing else.  So whoever ends
- * the wait for a lock waits for the thread just until it has left the queue.
+ * kthread_stop() ends the sleep of such a thread, which waits for nothing else.  So the task that
+ * ends the wait for a lock waits for the thread just until it has left the queue.
  *
  * Locks: rdmafsd_lock.mutex; in it rdmafsd_polled.lock, and the VFS's.  The threads take those of
  * the VFS only.
@@ -77,7 +78,7 @@ void rdmafsd_locks_kick(const struct inode *inode)
 	struct rdmafsd_lock *lk;
 	size_t i;
 
-	/* Who comes later tries after what the caller has given back was free. */
+	/* A lock that comes later is tried after what the caller has given back was free. */
 	if (list_empty_careful(&p->waiters[0]) && list_empty_careful(&p->waiters[1]))
 		return;
 	spin_lock(&p->lock);

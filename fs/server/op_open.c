@@ -453,7 +453,7 @@ static int rdmafsd_create_done_permission(struct rdmafsd_rq *rq, struct dentry *
 
 /*
  * The request that has made the file may have ended before the file had its label.  If the file has
- * one, that stays: what was done is a guess, and nobody may change a label by it.
+ * one, that stays: what was done is a guess, and no label may be changed by a guess.
  */
 static int rdmafsd_create_done_label(struct rdmafsd_rq *rq, struct dentry *dentry)
 {

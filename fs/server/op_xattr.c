@@ -69,7 +69,7 @@ static int rdmafsd_xattr_begin(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
 	return rdmafsd_xattr_offered(rq->exp, x->name) ? rdmafsd_rq_enter(rq) : -EOPNOTSUPP;
 }
 
-/* Who has no id in the mount is told as the overflow user or group, as an owner is. */
+/* A user or group without an id in the mount is told as the overflow one, as an owner is. */
 static void rdmafsd_acl_map(struct mnt_idmap *idmap, struct user_namespace *ns,
 			    struct posix_acl *acl)
 {

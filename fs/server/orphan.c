@@ -11,7 +11,7 @@
  * exports of one directory share its root, and none must take another's orphans for its own.  So
  * another export may remove the directory at any time that it is empty.
  *
- * Records of who has locks are in the directory of that name in the root of the file system
+ * Records of clients that have locks are in the directory of that name in the file system's root
  * (record.c), which is the same if that is exported.
  *
  * A file that was made without a name (tmpfile.c) has its only name there.  While it may still get

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records of who has locks in the exports of a file system, on its own storage: grace.c says when
- * there has to be one.
+ * Records of clients that have locks in the exports of a file system, on its own storage: grace.c
+ * says when there has to be one.
  *
  * They are empty files in the directory of orphans (orphan.c) that an export of the whole file
  * system has, which is hidden from clients, belongs to root and moves with the storage: all exports
@@ -75,7 +75,7 @@ int rdmafsd_records_read(struct rdmafsd_export *exp, rdmafsd_record_fn fn, void 
 
 /*
  * Hold the mount for writing.  -EAGAIN: the file system is frozen.  That is not waited for, as
- * others wait for the caller who need no file system.
+ * other tasks wait for the caller, and these need no file system.
  */
 static int rdmafsd_record_want_write(struct rdmafsd_export *exp)
 {

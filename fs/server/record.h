@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Records, on stable storage, of who has locks in which export (record.c, recordname.c).
+ * Records, on stable storage, of clients that have locks in exports (record.c, recordname.c).
  */
 #ifndef RDMAFSD_RECORD_H
 #define RDMAFSD_RECORD_H

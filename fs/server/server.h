@@ -22,9 +22,9 @@
  *	events.c	what clients are told of them without asking
  *	lockowner.c	whose they are, and how many there may be
  *	lockwait.c	when those that wait are tried again
- *	grace.c		who may take them again after a lost session or a restart (grace.h)
- *	holder.c	who has, or had, any in a file system (holder.h)
- *	record.c	records, on stable storage, of who has any (record.h); recordname.c
+ *	grace.c		which clients may take them again, and when (grace.h)
+ *	holder.c	clients that have, or had, any in a file system (holder.h)
+ *	record.c	records, on stable storage, of such clients (record.h); recordname.c
  *	clients.c	how many opens a client may have
  *	staying.c	in how many file systems below an export it may have them (staying.h)
  *	opened.c	the files that clients have open, or may open again
@@ -273,8 +273,8 @@ struct rdmafsd_export_params {
  * @orphans:	the directory of orphans, a reference; NULL until it is first needed
  * @orphans_inode: inode of @orphans, only to be compared with; read without a lock
  * @orphans_ino: inode number of @orphans; read without a lock
- * @grace:	who has locks in its file system, see grace.c; constant
- * @bare:	it is read-only: who has locks there is not recorded; constant
+ * @grace:	which clients have locks in its file system, see grace.c; constant
+ * @bare:	it is read-only: clients that have locks there are not recorded; constant
  * @seclabel:	1: its file system has security labels; -1: it has none; 0: it was not asked yet.
  *		Without a lock
  * @refs:	keeps this memory: one until @end is done, one for each state, for each export with

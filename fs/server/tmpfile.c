@@ -5,8 +5,8 @@
  * The file system makes the file for the directory that the client names, so that its mode, group,
  * ACL and quota are what any file of that directory gets.  Next the file gets a name as an orphan
  * (orphan.c).  From then on it is an open file like any other that has no name left: it outlives
- * its session and a restart of the server, and goes with its last CLOSE, or when nobody comes back
- * for it.
+ * its session and a restart of the server, and goes with its last CLOSE, or when no client comes
+ * back for it.
  *
  * The client says whether the file may get a name later.  If so its entry is a TMPFILE (opened.c),
  * and its name as an orphan says the same to the next start of the export.  With the first real
@@ -130,7 +130,7 @@ int rdmafsd_tmpfile_make(struct rdmafsd_rq *rq, struct rdmafsd_tmpfile *t)
  * @rq: the request, the mount not held for writing
  * @t:	as rdmafsd_tmpfile_make() left it
  *
- * If nobody has the file open it goes.
+ * If no client has the file open it goes.
  *
  * Context: process, may sleep, no VFS lock held: the file's name as an orphan may be removed.
  */
