@@ -11,9 +11,10 @@
  * A new object has its label before the client learns of the object.  If it can't have it the
  * request fails, and the object is removed again: an object with another label than the client's
  * policy wants may be open to users that must not see it.  Others see the name as soon as the
- * object is made.  So it stays, without that label, if another client has it open by then, or a lease of
- * it, or has put something into the new directory, or has given it another name.  The name is
- * removed when the directory is not locked any more, as files' naming semaphores come before that.
+ * object is made.  So it stays, without that label, if another client has it open by then, or a
+ * lease of it, or has put something into the new directory, or has given it another name.  The name
+ * is removed when the directory is not locked any more, as files' naming semaphores come before
+ * that.
  *
  * That others have done something to it in between, by which they learned its change cookie, makes
  * the label a change like any other: the cookie moves.
