@@ -14,26 +14,34 @@
  *
  * An answer is kept with the inode, for the credentials that asked.  It is valid as
  * long as the attributes that came with it: until they expire, or change.
+ *
+ * Callers by an id-mapped mount have to pass here as well as at the server (idmap.c), also where
+ * the client otherwise leaves the decision to the server: when a regular file is opened.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/fs.h>
+#include <linux/mnt_idmapping.h>
 #include "client.h"
 
 /*
  * Does the server see another caller than the client does?  Then only the server can tell what the
  * current task may do.  Process context, RCU walk included.
  */
-static bool rdmafs_access_differs(struct super_block *sb)
+static bool rdmafs_access_differs(struct super_block *sb, struct mnt_idmap *idmap)
 {
 	u32 flags = RDMAFS_S(sb)->export_flags;
 	const struct cred *cred = current_cred();
-	bool root = uid_eq(cred->fsuid, GLOBAL_ROOT_UID);
+	bool root = uid_eq(mapped_fsuid(idmap, &init_user_ns), GLOBAL_ROOT_UID);
 
 	if (flags & RFP_EXPORT_SQUASH)
 		return true;
-	if ((flags & RFP_EXPORT_ROOT_SQUASH) && (root || in_group_p(GLOBAL_ROOT_GID)))
+	if ((flags & RFP_EXPORT_ROOT_SQUASH) &&
+	    (root || vfsgid_in_group_p(make_vfsgid(idmap, &init_user_ns, GLOBAL_ROOT_GID))))
 		return true;
+	/* The server knows the capabilities. */
+	if (rdmafs_idmap_checked(sb, idmap))
+		return false;
 	return !root && (cap_raised(cred->cap_effective, CAP_DAC_OVERRIDE) ||
 			 cap_raised(cred->cap_effective, CAP_DAC_READ_SEARCH));
 }
@@ -49,10 +57,12 @@ static bool rdmafs_access_differs(struct super_block *sb)
  */
 void rdmafs_access_ask(struct rdmafs_op *op, struct super_block *sb)
 {
+	struct mnt_idmap *idmap = rdmafs_idmap_get(op->mnt);
 	struct rfp_req *req = (struct rfp_req *)op->req;
 
-	if (rdmafs_access_differs(sb))
+	if (rdmafs_access_differs(sb, idmap))
 		req->flags |= cpu_to_le16(RFP_REQ_ACCESS);
+	mnt_idmap_put(idmap);
 }
 
 /**
@@ -123,6 +133,60 @@ static int rdmafs_access_check(struct inode *inode, int mask)
 	return want & ~may ? -EACCES : 0;
 }
 
+/* Check by the attributes that are known: 0, -EACCES, or another errno of generic_permission(). */
+static int rdmafs_access_known(struct mnt_idmap *idmap, struct inode *inode, int mask)
+{
+	/* The VFS has checked that before the attributes were asked for again. */
+	if ((mask & MAY_WRITE) && HAS_UNMAPPED_ID(idmap, inode))
+		return -EACCES;
+	return generic_permission(idmap, inode, mask);
+}
+
+/*
+ * May a caller by an id-mapped mount open a regular file?  As far as is known; if not, as the
+ * server knows it.
+ */
+static int rdmafs_access_open(struct mnt_idmap *idmap, struct inode *inode, int mask)
+{
+	int err;
+
+	if (!rdmafs_idmap_checked(inode->i_sb, idmap))
+		return 0;
+	err = rdmafs_access_known(idmap, inode, mask);
+	if (err != -EACCES || (mask & MAY_NOT_BLOCK))
+		return err;
+	err = rdmafs_revalidate(inode, true);
+	return err ?: rdmafs_access_known(idmap, inode, mask);
+}
+
+/**
+ * rdmafs_access_opened - check again whether the current task may open a file
+ * @file: a regular file that the server has just opened, and whose attributes have come with that
+ *
+ * For callers by an id-mapped mount, who passed by attributes that may have been old.  Not for a
+ * file that the open has made.
+ *
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_access_opened(struct file *file)
+{
+	struct mnt_idmap *idmap = file_mnt_idmap(file);
+	struct inode *inode = file_inode(file);
+	u32 flags = rdmafs_open_flags(file);
+	int mask = MAY_OPEN;
+
+	if (!rdmafs_idmap_checked(inode->i_sb, idmap))
+		return 0;
+	if (flags & RFP_OPEN_READ)
+		mask |= MAY_READ;
+	if (flags & RFP_OPEN_WRITE)
+		mask |= MAY_WRITE;
+	if (flags & RFP_OPEN_EXEC)
+		mask |= MAY_EXEC;
+	return rdmafs_access_known(idmap, inode, mask);
+}
+
 /**
  * rdmafs_permission - check whether the current task may access an object
  * @idmap: of the mount
@@ -130,8 +194,8 @@ static int rdmafs_access_check(struct inode *inode, int mask)
  * @mask:  MAY_*
  *
  * The server checks again.  This check spares it requests that would fail, and protects what is
- * cached.  Whether a regular file may be opened is left to the server alone: OPEN is sent in any
- * case, and the server knows the present mode.
+ * cached.  Whether a regular file may be opened is left to the server alone, unless the mount is
+ * id-mapped: OPEN is sent in any case, and the server knows the present mode.
  *
  * Context: process, may sleep; RCU walk with MAY_NOT_BLOCK.
  * Return: 0 or a negative errno; -ECHILD if MAY_NOT_BLOCK is set and the server has to be asked.
@@ -140,9 +204,12 @@ int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask)
 {
 	int err;
 
+	err = rdmafs_idmap_tell(RDMAFS_M(inode->i_sb), idmap, mask & MAY_NOT_BLOCK);
+	if (err)
+		return err;
 	if ((mask & MAY_OPEN) && S_ISREG(inode->i_mode))
-		return 0;
-	if (rdmafs_access_differs(inode->i_sb))
+		return rdmafs_access_open(idmap, inode, mask);
+	if (rdmafs_access_differs(inode->i_sb, idmap))
 		return mask & MAY_NOT_BLOCK ? -ECHILD : rdmafs_access_check(inode, mask);
 	/* Of the label a security module makes use as soon as this has returned. */
 	if (rdmafs_attr_expired(inode) || (READ_ONCE(RDMAFS_I(inode)->flags) &
@@ -153,5 +220,5 @@ int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask)
 		if (err)
 			return err;
 	}
-	return generic_permission(idmap, inode, mask);
+	return rdmafs_access_known(idmap, inode, mask);
 }

@@ -79,6 +79,9 @@ int rdmafs_set_acl(struct mnt_idmap *idmap, struct dentry *dentry, struct posix_
 
 	if (type == ACL_TYPE_DEFAULT && !S_ISDIR(inode->i_mode))
 		return acl ? -EACCES : 0;
+	err = rdmafs_idmap_tell(RDMAFS_M(inode->i_sb), idmap, false);
+	if (err)
+		return err;
 	if (!acl) {
 		err = rdmafs_removexattr(inode, rdmafs_acl_name(type));
 		if (err == -ENODATA)

@@ -596,7 +596,12 @@ int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct ksta
 	bool force = query_flags & AT_STATX_FORCE_SYNC;
 	unsigned long *flags = &RDMAFS_I(inode)->flags;
 	bool ask = !(query_flags & AT_STATX_SYNC_TYPE) && rdmafs_attr_expired(inode);
-	int err = 0;
+	int err;
+
+	/* What may be read ahead is asked for by the caller's credentials. */
+	err = rdmafs_idmap_tell(RDMAFS_M(inode->i_sb), idmap, false);
+	if (err)
+		return err;
 
 	/*
 	 * The server sets the times when it writes, so dirty data goes there

@@ -212,7 +212,7 @@ static int rdmafs_search_known(struct inode *dir)
 	int err;
 
 	rcu_read_lock();
-	err = inode_permission(&nop_mnt_idmap, dir, MAY_EXEC | MAY_NOT_BLOCK);
+	err = rdmafs_idmap_permission(dir, MAY_EXEC | MAY_NOT_BLOCK);
 	rcu_read_unlock();
 	return err;
 }
@@ -236,7 +236,7 @@ static int rdmafs_open_denied(struct inode *inode, struct inode *dir, const stru
 	int err;
 
 	if (search == -ECHILD)
-		search = inode_permission(&nop_mnt_idmap, dir, MAY_EXEC);
+		search = rdmafs_idmap_permission(dir, MAY_EXEC);
 	err = rdmafs_lookup_send(dir, name, &found, &op);
 	if (op)
 		rdmafs_op_put(op);
@@ -397,9 +397,12 @@ static int rdmafs_create_open(struct inode *dir, struct dentry *dentry, umode_t 
 int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry, umode_t mode,
 		  bool excl)
 {
-	if (current->flags & PF_KTHREAD)
-		return rdmafs_create_open(dir, dentry, mode);
-	return rdmafs_make_file(dir, dentry, mode);
+	int err;
+
+	if (!(current->flags & PF_KTHREAD))
+		return rdmafs_make_file(idmap, dir, dentry, mode);
+	err = rdmafs_idmap_tell(RDMAFS_M(dir->i_sb), idmap, false);
+	return err ?: rdmafs_create_open(dir, dentry, mode);
 }
 
 /**
@@ -421,6 +424,10 @@ int rdmafs_atomic_open(struct inode *dir, struct dentry *dentry, struct file *fi
 
 	if (dentry->d_name.len > RFP_NAME_MAX)
 		return -ENAMETOOLONG;
+	/* The VFS has set nothing of the path but the mount. */
+	err = rdmafs_idmap_tell(RDMAFS_M(dir->i_sb), file_mnt_idmap(file), false);
+	if (err)
+		return err;
 	if (!(flags & O_DIRECTORY) && ((flags & O_CREAT) || d_in_lookup(dentry))) {
 		err = rdmafs_open_new_name(dir, dentry, file, flags, mode);
 		switch (err) {

@@ -7,7 +7,8 @@
  *			umount -f
  *	op.c		from a request body to an errno; op_make.c makes what it runs; io.c READ
  *			and WRITE of file data
- *	cred.c		credentials of callers; access.c what they may do, without asking
+ *	cred.c		credentials of callers; access.c what they may do, without asking; idmap.c
+ *			id-mapped mounts by which they come
  *	inode.c		inodes; attr.c their attributes, by the rules of coherence.c; setattr.c
  *			changes of them
  *	export.c	handles of them for programs, and for servers that export the mount again
@@ -82,7 +83,8 @@
  *	(both irqsave) are leaves, too.  supers_mutex is outside of s_umount of a superblock that is
  *	being made; its holder does not wait for the server.
  *	rdmafs_makings_lock (share.c) is a leaf; who looks there or makes a superblock may
- *	take s_umount, but none waits for him with s_umount held.
+ *	take s_umount, but none waits for him with s_umount held.  The lock of a chain of notes
+ *	(idmap.c) is a leaf, too, taken in process context, RCU walks included.
  */
 #ifndef RDMAFS_CLIENT_H
 #define RDMAFS_CLIENT_H
@@ -368,6 +370,9 @@ struct rdmafs_super {
  * @recorded:	a LOCK was made: the server may have recorded that this client has locks; no lock
  * @opens_lock:	protects opens and opens_later of the superblocks, and rdmafs_open's @all, @asked
  *		and @again; a leaf
+ * @serial:	tells it from all other mounts there have been; constant
+ * @mapped:	a task has come by an id-mapped mount of it, so that there may be notes (idmap.c);
+ *		no lock
  * @lock_key:	hides from the server how the kernel names the owners of locks; constant
  * @lock_lock:	protects the next two, @session_first and the writes of @session; irqsave, a leaf
  * @lock_waits:	&struct rdmafs_lock_wait of tasks that wait for locks
@@ -414,6 +419,8 @@ struct rdmafs_mount {
 	unsigned long ahead_pause;
 	bool recorded;
 	spinlock_t opens_lock;	/* protects the opens' lists; a leaf */
+	u64 serial;
+	bool mapped;
 
 	siphash_key_t lock_key;
 	spinlock_t lock_lock;	/* protects the next two, @session_first; a leaf */
@@ -451,10 +458,13 @@ struct rdmafs_since {
  * @session:	the session in which it is registered, 0 if in none.  Set under @lock; set to 0
  *		by cmpxchg() without it
  * @lock:	serialises registration
- * @uid:	file system user; constant
- * @gid:	file system group; constant
- * @capable:	not root, but with root's capabilities that concern files; constant
- * @groups:	supplementary groups; constant, referenced
+ * @uid:	file system user; constant, as all that follows
+ * @gid:	file system group
+ * @capable:	not root, but with root's capabilities that concern files
+ * @mapped:	for callers by an id-mapped mount: ids are those of the file system, invalid for a
+ *		user or group who has none there, and @caps counts
+ * @caps:	capabilities, within RFP_CAPS_ALL
+ * @groups:	supplementary groups; referenced
  */
 struct rdmafs_cred {
 	struct hlist_node hash;
@@ -468,6 +478,8 @@ struct rdmafs_cred {
 	kuid_t uid;
 	kgid_t gid;
 	bool capable;
+	bool mapped;
+	u64 caps;
 	struct group_info *groups;
 };
 
@@ -887,6 +899,17 @@ int rdmafs_cred_ready(struct rdmafs_cred *cred, const struct rdmafs_op *user);
 void rdmafs_cred_init(struct rdmafs_mount *mnt);
 void rdmafs_cred_destroy(struct rdmafs_mount *mnt);
 
+/* idmap.c */
+int rdmafs_idmap_tell(struct rdmafs_mount *mnt, struct mnt_idmap *idmap, bool rcu);
+struct mnt_idmap *rdmafs_idmap_get(struct rdmafs_mount *mnt);
+int rdmafs_idmap_permission(struct inode *inode, int mask);
+bool rdmafs_idmap_owns(struct inode *inode);
+bool rdmafs_idmap_checked(struct super_block *sb, const struct mnt_idmap *idmap);
+void rdmafs_idmap_begin(struct rdmafs_mount *mnt);
+void rdmafs_idmap_end(struct rdmafs_mount *mnt);
+void rdmafs_idmap_init(void);
+void rdmafs_idmap_exit(void);
+
 /* open.c */
 struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cred, u32 flags,
 				    const struct rfp_open_rep *rep, int session);
@@ -968,6 +991,7 @@ void rdmafs_io_start(struct rdmafs_op *op, bool nowait);
 void rdmafs_access_ask(struct rdmafs_op *op, struct super_block *sb);
 void rdmafs_access_note(struct inode *inode, struct rdmafs_op *op, const struct rfp_attr *attr);
 int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask);
+int rdmafs_access_opened(struct file *file);
 
 /* attr.c */
 int rdmafs_attr_fetch(struct inode *inode, u32 *access);
@@ -1081,7 +1105,8 @@ extern const struct inode_operations rdmafs_dir_iops;
 extern const struct inode_operations rdmafs_symlink_iops;
 int rdmafs_made(struct inode *dir, struct dentry *dentry, struct inode *inode,
 		unsigned long verifier);
-int rdmafs_make_file(struct inode *dir, struct dentry *dentry, umode_t mode);
+int rdmafs_make_file(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+		     umode_t mode);
 
 /* by_name.c */
 int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp);

@@ -14,19 +14,53 @@
  * A caller that is not root may have root's capabilities for files, such as an overlayfs that
  * makes a file for its user.  The server is told of that: it knows no more of a caller than ids.
  *
- * Ids of users and groups on the wire are those of the initial user namespace.
+ * Ids of users and groups on the wire are those of the initial user namespace.  Of a caller that
+ * comes by an id-mapped mount (idmap.c) they are those that he has in the file system.  The owner
+ * of what he makes is thus the one that he would have on a local file system, and is named with the
+ * request.  A user or group without an id there is told as having none; such supplementary groups
+ * are left out.  Whether he is root there says nothing about his capabilities here, which are told.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/jhash.h>
+#include <linux/mnt_idmapping.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uidgid.h>
 #include "client.h"
 
-static u32 rdmafs_cred_hash(kuid_t uid, kgid_t gid, const struct group_info *gi)
+/**
+ * struct rdmafs_who - whom the current task is for the server
+ * @idmap:   the map of the mount by which it has come, a reference
+ * @from:    its own supplementary groups
+ * @ngroups: how many of them have ids in the file system
+ * @uid:     as in &struct rdmafs_cred, and so the next four
+ * @gid:     see there
+ * @capable: see there
+ * @mapped:  see there
+ * @caps:    see there
+ */
+struct rdmafs_who {
+	struct mnt_idmap *idmap;
+	struct group_info *from;
+	int ngroups;
+	kuid_t uid;
+	kgid_t gid;
+	bool capable;
+	bool mapped;
+	u64 caps;
+};
+
+/* The next group after the first *@i that has an id in the file system; false: there is none. */
+static bool rdmafs_who_group(const struct rdmafs_who *who, int *i, kgid_t *gid)
 {
-	return jhash_3words(__kuid_val(uid), __kgid_val(gid), gi->ngroups, 0) %
-	       RDMAFS_CRED_HASH;
+	while (*i < who->from->ngroups) {
+		*gid = from_vfsgid(who->idmap, &init_user_ns,
+				   VFSGIDT_INIT(who->from->gid[(*i)++]));
+		if (gid_valid(*gid))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -39,31 +73,89 @@ static bool rdmafs_cred_capable(const struct cred *cred)
 	       cap_issubset(CAP_FS_SET, cred->cap_effective);
 }
 
-static bool rdmafs_cred_is(const struct rdmafs_cred *c, const struct cred *cred)
+/*
+ * The capabilities of a caller by an id-mapped mount.  A user namespace has those only that the
+ * VFS checks against the ids of an inode, which then happens here (idmap.c).
+ */
+static u64 rdmafs_cred_caps(const struct cred *cred)
 {
-	const struct group_info *gi = cred->group_info;
-	int i;
+	u64 caps = cred->cap_effective.val & RFP_CAPS_ALL;
 
-	if (!uid_eq(c->uid, cred->fsuid) || !gid_eq(c->gid, cred->fsgid) ||
-	    c->capable != rdmafs_cred_capable(cred) || c->groups->ngroups != gi->ngroups)
+	if (cred->user_ns != &init_user_ns)
+		caps &= BIT_ULL(CAP_CHOWN) | BIT_ULL(CAP_DAC_OVERRIDE) |
+			BIT_ULL(CAP_DAC_READ_SEARCH) | BIT_ULL(CAP_FOWNER) |
+			BIT_ULL(CAP_FSETID) | BIT_ULL(CAP_SETFCAP);
+	return caps;
+}
+
+/* To be followed by mnt_idmap_put(who->idmap). */
+static void rdmafs_who_get(struct rdmafs_mount *mnt, struct rdmafs_who *who)
+{
+	const struct cred *cred = current_cred();
+	kgid_t gid;
+	int i = 0;
+
+	who->idmap = rdmafs_idmap_get(mnt);
+	who->from = cred->group_info;
+	who->uid = mapped_fsuid(who->idmap, &init_user_ns);
+	who->gid = mapped_fsgid(who->idmap, &init_user_ns);
+	who->mapped = who->idmap != &nop_mnt_idmap;
+	who->capable = !who->mapped && rdmafs_cred_capable(cred);
+	who->caps = who->mapped ? rdmafs_cred_caps(cred) : 0;
+	who->ngroups = who->mapped ? 0 : who->from->ngroups;
+	while (who->mapped && rdmafs_who_group(who, &i, &gid))
+		who->ngroups++;
+}
+
+/* The groups of a new entry: a reference, or NULL. */
+static struct group_info *rdmafs_who_groups(const struct rdmafs_who *who)
+{
+	struct group_info *gi;
+	unsigned int nofs;
+	int i = 0, n = 0;
+	kgid_t gid;
+
+	if (!who->mapped)
+		return get_group_info(who->from);
+	nofs = memalloc_nofs_save();
+	gi = groups_alloc(who->ngroups);
+	memalloc_nofs_restore(nofs);
+	while (gi && rdmafs_who_group(who, &i, &gid))
+		gi->gid[n++] = gid;
+	return gi;
+}
+
+static u32 rdmafs_cred_hash(kuid_t uid, kgid_t gid, int ngroups)
+{
+	return jhash_3words(__kuid_val(uid), __kgid_val(gid), ngroups, 0) % RDMAFS_CRED_HASH;
+}
+
+static bool rdmafs_cred_is(const struct rdmafs_cred *c, const struct rdmafs_who *who)
+{
+	int i = 0, n = 0;
+	kgid_t gid;
+
+	if (!uid_eq(c->uid, who->uid) || !gid_eq(c->gid, who->gid) ||
+	    c->capable != who->capable || c->mapped != who->mapped || c->caps != who->caps ||
+	    c->groups->ngroups != who->ngroups)
 		return false;
-	if (c->groups == gi)
+	if (c->groups == who->from)
 		return true;
-	for (i = 0; i < gi->ngroups; i++)
-		if (!gid_eq(c->groups->gid[i], gi->gid[i]))
+	while (rdmafs_who_group(who, &i, &gid))
+		if (!gid_eq(c->groups->gid[n++], gid))
 			return false;
 	return true;
 }
 
 static struct rdmafs_cred *rdmafs_cred_find_locked(struct rdmafs_mount *mnt,
-						   const struct cred *cred)
+						   const struct rdmafs_who *who)
 {
-	u32 hash = rdmafs_cred_hash(cred->fsuid, cred->fsgid, cred->group_info);
+	u32 hash = rdmafs_cred_hash(who->uid, who->gid, who->ngroups);
 	struct rdmafs_cred *c;
 
 	lockdep_assert_held(&mnt->cred_lock);
 	hlist_for_each_entry(c, &mnt->creds[hash], hash) {
-		if (!rdmafs_cred_is(c, cred))
+		if (!rdmafs_cred_is(c, who))
 			continue;
 		if (!c->ref++) {
 			list_del_init(&c->idle);
@@ -80,6 +172,57 @@ static void rdmafs_cred_free(struct rdmafs_cred *c)
 	kfree(c);
 }
 
+/* An entry that is not in the table yet. */
+static struct rdmafs_cred *rdmafs_cred_make(struct rdmafs_mount *mnt, const struct rdmafs_who *who)
+{
+	struct rdmafs_cred *new = kzalloc(sizeof(*new), GFP_NOFS);
+
+	if (!new)
+		return NULL;
+	new->groups = rdmafs_who_groups(who);
+	if (!new->groups) {
+		kfree(new);
+		return NULL;
+	}
+	new->mnt = mnt;
+	new->ref = 1;
+	new->uid = who->uid;
+	new->gid = who->gid;
+	new->capable = who->capable;
+	new->mapped = who->mapped;
+	new->caps = who->caps;
+	INIT_LIST_HEAD(&new->idle);
+	mutex_init(&new->lock);
+	return new;
+}
+
+/* Find an entry, or enter @new.  What is not in use any more, to be freed, is in *@old. */
+static struct rdmafs_cred *rdmafs_cred_enter_locked(struct rdmafs_mount *mnt,
+						    const struct rdmafs_who *who,
+						    struct rdmafs_cred *new,
+						    struct rdmafs_cred **old)
+{
+	struct rdmafs_cred *c = rdmafs_cred_find_locked(mnt, who);
+
+	if (c) {
+		*old = new;
+		return c;
+	}
+	if (mnt->nr_idle >= RDMAFS_CRED_IDLE_MAX) {
+		*old = list_first_entry(&mnt->cred_idle, struct rdmafs_cred, idle);
+		list_del_init(&(*old)->idle);
+		hlist_del(&(*old)->hash);
+		mnt->nr_idle--;
+		new->id = (*old)->id;
+	} else {
+		new->id = mnt->cred_next++;
+	}
+	new->serial = ++mnt->cred_serial;
+	hlist_add_head(&new->hash,
+		       &mnt->creds[rdmafs_cred_hash(who->uid, who->gid, who->ngroups)]);
+	return new;
+}
+
 /**
  * rdmafs_cred_current - find or make the entry of the current task's credentials
  * @mnt: the mount
@@ -89,51 +232,30 @@ static void rdmafs_cred_free(struct rdmafs_cred *c)
  */
 struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt)
 {
-	const struct cred *cred = current_cred();
-	struct group_info *gi = cred->group_info;
 	struct rdmafs_cred *c, *new, *old = NULL;
+	struct rdmafs_who who;
 	unsigned long flags;
 
+	rdmafs_who_get(mnt, &who);
 	spin_lock_irqsave(&mnt->cred_lock, flags);
-	c = rdmafs_cred_find_locked(mnt, cred);
+	c = rdmafs_cred_find_locked(mnt, &who);
 	spin_unlock_irqrestore(&mnt->cred_lock, flags);
 	if (c)
-		return c;
+		goto out;
 
-	new = kzalloc(sizeof(*new), GFP_NOFS);
-	if (!new)
-		return ERR_PTR(-ENOMEM);
-	new->mnt = mnt;
-	new->ref = 1;
-	new->uid = cred->fsuid;
-	new->gid = cred->fsgid;
-	new->capable = rdmafs_cred_capable(cred);
-	new->groups = get_group_info(gi);
-	INIT_LIST_HEAD(&new->idle);
-	mutex_init(&new->lock);
-
-	spin_lock_irqsave(&mnt->cred_lock, flags);
-	c = rdmafs_cred_find_locked(mnt, cred);
-	if (c) {
-		old = new;
-		new = c;
-	} else {
-		if (mnt->nr_idle >= RDMAFS_CRED_IDLE_MAX) {
-			old = list_first_entry(&mnt->cred_idle, struct rdmafs_cred, idle);
-			list_del_init(&old->idle);
-			hlist_del(&old->hash);
-			mnt->nr_idle--;
-			new->id = old->id;
-		} else {
-			new->id = mnt->cred_next++;
-		}
-		new->serial = ++mnt->cred_serial;
-		hlist_add_head(&new->hash, &mnt->creds[rdmafs_cred_hash(new->uid, new->gid, gi)]);
+	new = rdmafs_cred_make(mnt, &who);
+	if (!new) {
+		c = ERR_PTR(-ENOMEM);
+		goto out;
 	}
+	spin_lock_irqsave(&mnt->cred_lock, flags);
+	c = rdmafs_cred_enter_locked(mnt, &who, new, &old);
 	spin_unlock_irqrestore(&mnt->cred_lock, flags);
 	if (old)
 		rdmafs_cred_free(old);
-	return new;
+out:
+	mnt_idmap_put(who.idmap);
+	return c;
 }
 
 /**
@@ -190,6 +312,10 @@ static int rdmafs_cred_register(struct rdmafs_cred *cred, const struct rdmafs_op
 	req = (struct rfp_setcred_req *)op->req;
 	if (cred->capable)
 		req->req.flags |= cpu_to_le16(RFP_REQ_CAPABLE);
+	if (cred->mapped)
+		req->req.flags |= cpu_to_le16(RFP_REQ_MAPPED);
+	req->caps = cpu_to_le64(cred->caps);
+	/* Of an id that is not valid this makes RFP_ID_NONE. */
 	req->id = cpu_to_le32(cred->id);
 	req->uid = cpu_to_le32(from_kuid(&init_user_ns, cred->uid));
 	req->gid = cpu_to_le32(from_kgid(&init_user_ns, cred->gid));

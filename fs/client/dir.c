@@ -441,6 +441,8 @@ static int rdmafs_dir_open(struct inode *inode, struct file *file)
 {
 	struct rdmafs_dir *d;
 
+	if (rdmafs_idmap_tell(RDMAFS_M(inode->i_sb), file_mnt_idmap(file), false))
+		return -ENOMEM;
 	d = kzalloc(sizeof(*d), GFP_KERNEL);
 	if (!d)
 		return -ENOMEM;

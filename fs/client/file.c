@@ -109,10 +109,14 @@ static int rdmafs_file_open_cb(struct inode *inode, struct file *file)
 	struct rdmafs_open *open;
 	int err;
 
-	err = rdmafs_open_dentry(file_dentry(file), rdmafs_open_flags(file), &open);
+	err = rdmafs_idmap_tell(RDMAFS_M(inode->i_sb), file_mnt_idmap(file), false);
+	if (!err)
+		err = rdmafs_open_dentry(file_dentry(file), rdmafs_open_flags(file), &open);
 	if (err)
 		return err;
-	err = rdmafs_file_opened(inode, file);
+	err = rdmafs_access_opened(file);
+	if (!err)
+		err = rdmafs_file_opened(inode, file);
 	if (!err && atomic_read(relabels) != before)
 		err = rdmafs_file_relabelled(inode, file);
 	if (err) {
@@ -398,6 +402,12 @@ static long rdmafs_file_fallocate(struct file *file, int mode, loff_t offset, lo
 	err = rdmafs_lock_write(inode);
 	if (err)
 		return err;
+	/* As in rdmafs_dio_privs(): the server may not see the caller as this machine does. */
+	if (inode->i_mode & (S_ISUID | S_ISGID)) {
+		err = file_remove_privs(file);
+		if (err)
+			goto out;
+	}
 	size = i_size_read(inode);
 	grows = !(mode & FALLOC_FL_KEEP_SIZE) && end > size;
 	if (grows) {

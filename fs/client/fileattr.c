@@ -91,6 +91,9 @@ int rdmafs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct f
 	struct rdmafs_op *op;
 	int err;
 
+	err = rdmafs_idmap_tell(RDMAFS_M(inode->i_sb), idmap, false);
+	if (err)
+		return err;
 	/* What was written before is in the file, although that takes no more data from now on. */
 	if (S_ISREG(inode->i_mode) && (fa->flags & (FS_IMMUTABLE_FL | FS_APPEND_FL))) {
 		err = rdmafs_flush(inode);

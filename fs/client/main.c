@@ -7,6 +7,7 @@ static int __init rdmafs_init(void)
 {
 	int err;
 
+	rdmafs_idmap_init();
 	err = rdmafs_op_init();
 	if (err)
 		return err;
@@ -40,7 +41,9 @@ static void __exit rdmafs_exit(void)
 	unregister_filesystem(&rdmafs_type);
 	rdmafs_share_exit();
 	rdmafs_export_exit();
+	/* Waits for RCU walks, which may leave notes. */
 	rdmafs_inode_exit();
+	rdmafs_idmap_exit();
 	rdmafs_op_exit();
 }
 

@@ -114,7 +114,8 @@ static struct inode *rdmafs_make_ask(struct inode *dir, struct dentry *dentry,
 	return inode;
 }
 
-static int rdmafs_make(struct inode *dir, struct dentry *dentry, struct rdmafs_make *make)
+static int rdmafs_make(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+		       struct rdmafs_make *make)
 {
 	unsigned long verifier = rdmafs_dir_verifier(dir);
 	struct inode *inode;
@@ -122,7 +123,9 @@ static int rdmafs_make(struct inode *dir, struct dentry *dentry, struct rdmafs_m
 
 	if (dentry->d_name.len > RFP_NAME_MAX)
 		return -ENAMETOOLONG;
-	err = rdmafs_seclabel_new(dentry, make->mode, &make->label);
+	err = rdmafs_idmap_tell(RDMAFS_M(dir->i_sb), idmap, false);
+	if (!err)
+		err = rdmafs_seclabel_new(dentry, make->mode, &make->label);
 	if (err)
 		return err;
 	inode = rdmafs_make_ask(dir, dentry, make);
@@ -135,7 +138,7 @@ static int rdmafs_mkdir(struct mnt_idmap *idmap, struct inode *dir, struct dentr
 {
 	struct rdmafs_make make = { .nr = RFP_MKDIR, .mode = mode | S_IFDIR };
 
-	return rdmafs_make(dir, dentry, &make);
+	return rdmafs_make(idmap, dir, dentry, &make);
 }
 
 static int rdmafs_mknod(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
@@ -143,11 +146,12 @@ static int rdmafs_mknod(struct mnt_idmap *idmap, struct inode *dir, struct dentr
 {
 	struct rdmafs_make make = { .nr = RFP_MKNOD, .mode = mode, .dev = dev };
 
-	return rdmafs_make(dir, dentry, &make);
+	return rdmafs_make(idmap, dir, dentry, &make);
 }
 
 /**
  * rdmafs_make_file - make a regular file that need not be opened
+ * @idmap:  of the mount
  * @dir:    the directory
  * @dentry: the name
  * @mode:   permissions
@@ -155,11 +159,12 @@ static int rdmafs_mknod(struct mnt_idmap *idmap, struct inode *dir, struct dentr
  * Context: process, may sleep; the directory's lock held.
  * Return: 0 or a negative errno.
  */
-int rdmafs_make_file(struct inode *dir, struct dentry *dentry, umode_t mode)
+int rdmafs_make_file(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+		     umode_t mode)
 {
 	struct rdmafs_make make = { .nr = RFP_MKNOD, .mode = mode | S_IFREG };
 
-	return rdmafs_make(dir, dentry, &make);
+	return rdmafs_make(idmap, dir, dentry, &make);
 }
 
 static int rdmafs_symlink(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
@@ -169,7 +174,7 @@ static int rdmafs_symlink(struct mnt_idmap *idmap, struct inode *dir, struct den
 		.nr = RFP_SYMLINK, .mode = S_IFLNK | 0777, .target = target,
 	};
 
-	return rdmafs_make(dir, dentry, &make);
+	return rdmafs_make(idmap, dir, dentry, &make);
 }
 
 /*
@@ -368,6 +373,9 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 		return -EINVAL;
 	if (odentry->d_name.len > RFP_NAME_MAX || ndentry->d_name.len > RFP_NAME_MAX)
 		return -ENAMETOOLONG;
+	err = rdmafs_idmap_tell(RDMAFS_M(odir->i_sb), idmap, false);
+	if (err)
+		return err;
 	op = rdmafs_rename_op(odir, odentry, ndir, ndentry, flags);
 	if (IS_ERR(op))
 		return PTR_ERR(op);

@@ -278,16 +278,21 @@ void rdmafs_open_made_note(struct inode *inode, const struct rdmafs_cred *cred,
 }
 
 /* The proof of the open with which the current task's user has made a file; false: he has not. */
-static bool rdmafs_open_made_proof(struct rdmafs_inode *ri, struct rfp_proof *proof, kuid_t *owner)
+static bool rdmafs_open_made_proof(struct inode *inode, struct rfp_proof *proof, kuid_t *owner)
 {
+	struct rdmafs_cred *cred = rdmafs_cred_current(RDMAFS_M(inode->i_sb));
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
 	bool his;
 
+	if (IS_ERR(cred))
+		return false;
 	spin_lock_irq(&ri->lock);
-	his = ri->made.proof.claim && uid_eq(ri->made.uid, current_fsuid()) &&
-	      gid_eq(ri->made.gid, current_fsgid());
+	his = ri->made.proof.claim && uid_eq(ri->made.uid, cred->uid) &&
+	      gid_eq(ri->made.gid, cred->gid);
 	*proof = ri->made.proof;
 	*owner = ri->made.owner;
 	spin_unlock_irq(&ri->lock);
+	rdmafs_cred_put(cred);
 	return his;
 }
 
@@ -314,7 +319,7 @@ int rdmafs_open_made(struct inode *inode, u32 flags, struct rdmafs_open **openp)
 	int err;
 
 	if (!(current->flags & PF_KTHREAD) || (flags & ~RDMAFS_OPEN_MADE) ||
-	    !rdmafs_open_made_proof(RDMAFS_I(inode), &proof, &owner))
+	    !rdmafs_open_made_proof(inode, &proof, &owner))
 		return -EACCES;
 	err = rdmafs_revalidate(inode, true);
 	if (err)

@@ -2,10 +2,10 @@
 /*
  * Changes of attributes that a program asks for: their modes, owners, times and sizes.
  *
- * The server decides whether a change is allowed, and its reply has the attributes after it, which
- * attr.c takes over.  Data that was written before is written back first: later, it would set
- * another time, and take set-id bits away.  A change of the size keeps pages and mappings as they
- * are until the server has agreed.
+ * The server decides whether a change is allowed, for callers by an id-mapped mount the client does
+ * so, too, and the reply has the attributes after it, which attr.c takes over.  Data that was
+ * written before is written back first: later, it would set another time, and take set-id bits
+ * away.  A change of the size keeps pages and mappings as they are until the server has agreed.
  *
  * Locks: inode->i_rwsem, which the VFS holds; for a change of the size invalidate_lock, too.
  */
@@ -21,10 +21,14 @@ static void rdmafs_put_time(struct rfp_time *t, const struct timespec64 *ts)
 	t->nsec = cpu_to_le32(ts->tv_nsec);
 }
 
-static void rdmafs_setattr_fill(struct rfp_setattr_req *req, const struct iattr *attr)
+/* On the wire ids are those of the file system, which the VFS has made sure that there are. */
+static void rdmafs_setattr_fill(struct mnt_idmap *idmap, struct rfp_setattr_req *req,
+				const struct iattr *attr)
 {
 	unsigned int ia = attr->ia_valid;
 	u32 valid = 0;
+	kuid_t uid;
+	kgid_t gid;
 
 	/* The VFS has guessed the mode without these bits from a cached one: the server knows. */
 	if (ia & (ATTR_KILL_SUID | ATTR_KILL_SGID)) {
@@ -37,11 +41,13 @@ static void rdmafs_setattr_fill(struct rfp_setattr_req *req, const struct iattr 
 	}
 	if (ia & ATTR_UID) {
 		valid |= RFP_SET_UID;
-		req->uid = cpu_to_le32(from_kuid(&init_user_ns, attr->ia_uid));
+		uid = from_vfsuid(idmap, &init_user_ns, attr->ia_vfsuid);
+		req->uid = cpu_to_le32(from_kuid(&init_user_ns, uid));
 	}
 	if (ia & ATTR_GID) {
 		valid |= RFP_SET_GID;
-		req->gid = cpu_to_le32(from_kgid(&init_user_ns, attr->ia_gid));
+		gid = from_vfsgid(idmap, &init_user_ns, attr->ia_vfsgid);
+		req->gid = cpu_to_le32(from_kgid(&init_user_ns, gid));
 	}
 	if (ia & ATTR_SIZE) {
 		valid |= RFP_SET_SIZE;
@@ -63,7 +69,8 @@ static void rdmafs_setattr_fill(struct rfp_setattr_req *req, const struct iattr 
 }
 
 /* Send SETATTR and take over the attributes of its reply; @size gets the size in them. */
-static int rdmafs_setattr_send(struct inode *inode, struct iattr *attr, loff_t *size)
+static int rdmafs_setattr_send(struct mnt_idmap *idmap, struct inode *inode, struct iattr *attr,
+			       loff_t *size)
 {
 	const struct rfp_attr *rattr = NULL;
 	struct rfp_setattr_req *req;
@@ -76,7 +83,7 @@ static int rdmafs_setattr_send(struct inode *inode, struct iattr *attr, loff_t *
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	req = (struct rfp_setattr_req *)op->req;
-	rdmafs_setattr_fill(req, attr);
+	rdmafs_setattr_fill(idmap, req, attr);
 	/* ftruncate(2): the file is open for writing, whatever the permissions are now. */
 	if ((attr->ia_valid & ATTR_SIZE) && (attr->ia_valid & ATTR_FILE)) {
 		open = rdmafs_file_open(attr->ia_file);
@@ -119,7 +126,7 @@ static int rdmafs_setattr_send(struct inode *inode, struct iattr *attr, loff_t *
  * Change the size of a file.  The VFS holds i_rwsem exclusively; no direct I/O is under way, nor
  * a change that a killed task has left (fence.c).
  */
-static int rdmafs_setattr_size(struct inode *inode, struct iattr *attr)
+static int rdmafs_setattr_size(struct mnt_idmap *idmap, struct inode *inode, struct iattr *attr)
 {
 	struct address_space *mapping = inode->i_mapping;
 	loff_t size = 0, old, new = attr->ia_size;
@@ -148,7 +155,7 @@ static int rdmafs_setattr_size(struct inode *inode, struct iattr *attr)
 			goto out;
 	}
 	rdmafs_resize_begin(inode);
-	err = rdmafs_setattr_send(inode, attr, &size);
+	err = rdmafs_setattr_send(idmap, inode, attr, &size);
 	rdmafs_resize_end(inode, err ? -1 : new, size);
 	if (!err)
 		truncate_pagecache(inode, new);
@@ -159,13 +166,42 @@ out:
 	return err;
 }
 
+/*
+ * May the caller by an id-mapped mount change the attributes?  As far as is known here; if not, as
+ * the server knows it.  This takes the set-group-id bit out of a mode as a file system here does.
+ * The server takes file capabilities away.
+ */
+static int rdmafs_setattr_check(struct mnt_idmap *idmap, struct dentry *dentry,
+				struct iattr *attr)
+{
+	struct inode *inode = d_inode(dentry);
+	struct iattr check = *attr;
+	int err;
+
+	/* A write takes set-id bits away, whoever writes. */
+	if (!rdmafs_idmap_checked(inode->i_sb, idmap) || (attr->ia_valid & ATTR_FORCE))
+		return 0;
+	check.ia_valid &= ~ATTR_KILL_PRIV;
+	err = rdmafs_revalidate(inode, false);
+	if (!err)
+		err = setattr_prepare(idmap, dentry, &check);
+	if (err == -EPERM) {
+		err = rdmafs_revalidate(inode, true);
+		if (!err)
+			err = setattr_prepare(idmap, dentry, &check);
+	}
+	if (check.ia_valid & ATTR_MODE)
+		attr->ia_mode = check.ia_mode;
+	return err;
+}
+
 /**
  * rdmafs_setattr - change attributes: chmod(2), chown(2), truncate(2), utimensat(2)
  * @idmap:  of the mount
  * @dentry: the object
  * @attr:   what is to be changed
  *
- * The server decides whether it is allowed.
+ * The server decides whether it is allowed, and if the mount is id-mapped the client does so, too.
  *
  * Context: process, i_rwsem held, exclusively unless the VFS takes away set-id bits before a direct
  * write (rdmafs_dio_privs()); waits killably for writeback and the server.
@@ -177,6 +213,11 @@ int rdmafs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr 
 	loff_t size;
 	int err;
 
+	err = rdmafs_idmap_tell(RDMAFS_M(inode->i_sb), idmap, false);
+	if (!err)
+		err = rdmafs_setattr_check(idmap, dentry, attr);
+	if (err)
+		return err;
 	if (attr->ia_valid & ATTR_SIZE) {
 		if (!S_ISREG(inode->i_mode))
 			return S_ISDIR(inode->i_mode) ? -EISDIR : -EINVAL;
@@ -188,7 +229,7 @@ int rdmafs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr 
 			err = rdmafs_fence_wait(inode);
 		if (err)
 			return err;
-		return rdmafs_setattr_size(inode, attr);
+		return rdmafs_setattr_size(idmap, inode, attr);
 	}
 	/* Written back later, dirty data would set another time, and take set-id bits away. */
 	if (S_ISREG(inode->i_mode)) {
@@ -196,7 +237,7 @@ int rdmafs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr 
 		if (err)
 			return err;
 	}
-	err = rdmafs_setattr_send(inode, attr, &size);
+	err = rdmafs_setattr_send(idmap, inode, attr, &size);
 	if (!err && (attr->ia_valid & ATTR_MODE))
 		forget_all_cached_acls(inode);
 	return err;

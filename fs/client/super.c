@@ -44,6 +44,7 @@ static void rdmafs_mount_free(struct rdmafs_mount *mnt)
 	if (mnt->io_wq)
 		destroy_workqueue(mnt->io_wq);
 	rdmafs_cred_destroy(mnt);
+	rdmafs_idmap_end(mnt);
 	rdmafs_op_pools_destroy(mnt);
 	rdmafs_opts_clear(&mnt->opts);
 	/* rdmafs_permission() and rdmafs_d_revalidate() read it in RCU mode. */
@@ -148,6 +149,7 @@ static struct rdmafs_mount *rdmafs_mount_alloc(const char *host)
 	mnt->session_first = 1;
 	spin_lock_init(&mnt->opens_lock);
 	rdmafs_cred_init(mnt);
+	rdmafs_idmap_begin(mnt);
 	rdmafs_locks_init(mnt);
 	/* WQ_MEM_RECLAIM: writeback depends on them. */
 	mnt->io_wq = alloc_workqueue("rdmafs-io-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
@@ -710,4 +712,5 @@ struct file_system_type rdmafs_type = {
 	.init_fs_context = rdmafs_init_fs_context,
 	.parameters	= rdmafs_params,
 	.kill_sb	= rdmafs_kill_sb,
+	.fs_flags	= FS_ALLOW_IDMAP,
 };

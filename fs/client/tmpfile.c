@@ -93,13 +93,14 @@ static struct inode *rdmafs_tmpfile_inode(struct super_block *sb, struct rdmafs_
 
 /**
  * rdmafs_tmpfile - make a file without a name and open it: inode_operations.tmpfile
- * @idmap: not used: mounts are not id-mapped
+ * @idmap: of the mount
  * @dir:   the directory that the file is made for
  * @file:  the file to be opened; its dentry is a new one without a name
  * @mode:  permissions
  *
  * Context: process, may sleep; the wait is killable.
- * Return: 0; -EOPNOTSUPP: the server can't make such a file there; or another negative errno.
+ * Return: 0; -EOPNOTSUPP: the server can't make such a file there; -EOVERFLOW: the caller has no id
+ * in the file system; or another negative errno.
  */
 int rdmafs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *file, umode_t mode)
 {
@@ -109,6 +110,12 @@ int rdmafs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *file
 	struct rdmafs_op *op;
 	int err;
 
+	err = rdmafs_idmap_tell(RDMAFS_M(dir->i_sb), idmap, false);
+	if (err)
+		return err;
+	/* For files with names the VFS checks this. */
+	if (!rdmafs_idmap_owns(dir))
+		return -EOVERFLOW;
 	err = rdmafs_seclabel_new(file->f_path.dentry, S_IFREG, &t.label);
 	if (err)
 		return err;

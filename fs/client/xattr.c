@@ -300,6 +300,9 @@ static int rdmafs_xattr_set(const struct xattr_handler *handler, struct mnt_idma
 	u32 how = 0;
 	int err;
 
+	err = rdmafs_idmap_tell(RDMAFS_M(inode->i_sb), idmap, false);
+	if (err)
+		return err;
 	if (!value)
 		return rdmafs_removexattr(inode, full);
 	if (flags & XATTR_CREATE)

@@ -15,6 +15,12 @@
  * If the export offers all extended attributes root also has the two capabilities that these ask
  * for.  Ids are those of the initial user namespace.
  *
+ * Of a caller that comes by an id-mapped mount of its client (RFP_REQ_MAPPED) the user may be root
+ * here and not there, or the reverse.  So the client tells its capabilities, and it gets those of
+ * them that root has; where anybody is squashed it gets none.  If its user or group has no id in
+ * the file system then the cred's is invalid: the VFS takes it for no owner, and makes nothing for
+ * it (EOVERFLOW).
+ *
  * A session's table is bounded by the number of identities and by the number of their groups.
  * Beyond that the identities that have been unused longest are evicted.  A request that uses an
  * evicted identity is answered BADCRED, and the client registers the identity again.
@@ -66,7 +72,7 @@ static void rdmafsd_ident_put(struct rdmafsd_ident *ident)
 		return;
 	for (i = 0; i < RDMAFSD_IDENT_CREDS; i++)
 		put_cred(ident->creds[i].cred);
-	put_group_info(ident->groups);
+	put_group_info(ident->who.groups);
 	kfree_rcu(ident, rcu);
 }
 
@@ -91,7 +97,7 @@ static void rdmafsd_ident_gone(struct rdmafsd_session *ses, struct rdmafsd_ident
 	lockdep_assert_held(&ses->idents_lock);
 	atomic_dec(&rdmafsd_idents);
 	ses->nr_idents--;
-	ses->nr_groups -= ident->groups->ngroups;
+	ses->nr_groups -= ident->who.groups->ngroups;
 	spin_lock(&ses->lru_lock);
 	list_del_init(&ident->lru);
 	spin_unlock(&ses->lru_lock);
@@ -103,7 +109,7 @@ static void rdmafsd_ident_come(struct rdmafsd_session *ses, struct rdmafsd_ident
 	lockdep_assert_held(&ses->idents_lock);
 	atomic_inc(&rdmafsd_idents);
 	ses->nr_idents++;
-	ses->nr_groups += ident->groups->ngroups;
+	ses->nr_groups += ident->who.groups->ngroups;
 	spin_lock(&ses->lru_lock);
 	list_add_tail(&ident->lru, &ses->idents_lru);
 	spin_unlock(&ses->lru_lock);
@@ -142,20 +148,16 @@ static void rdmafsd_ident_evict(struct rdmafsd_session *ses, const struct rdmafs
 
 /**
  * rdmafsd_ident_set - define an identity of a client, or replace it
- * @ses:    the client's session
- * @id:     the client's name for the identity
- * @uid:    user, valid
- * @gid:    group, valid
- * @groups: supplementary groups, sorted; the caller's reference goes, also on failure
- * @capable: it has root's capabilities for files on its machine
+ * @ses: the client's session
+ * @id:  the client's name for the identity
+ * @who: whom the client calls so; the caller's reference to its groups goes, also on failure
  *
  * May evict other identities.
  *
  * Context: process, may sleep; takes @idents_lock.
  * Return: 0 or -ENOMEM.
  */
-int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gid,
-		      struct group_info *groups, bool capable)
+int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, const struct rdmafsd_who *who)
 {
 	struct rdmafsd_ident *ident, *old;
 
@@ -163,10 +165,7 @@ int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gi
 	if (!ident)
 		goto nomem;
 	ident->id = id;
-	ident->uid = uid;
-	ident->gid = gid;
-	ident->groups = groups;
-	ident->capable = capable;
+	ident->who = *who;
 	ident->used = jiffies;
 	/* Requests may find it in the table before it is in the LRU list. */
 	INIT_LIST_HEAD(&ident->lru);
@@ -192,7 +191,7 @@ int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gi
 	return 0;
 
 nomem:
-	put_group_info(groups);
+	put_group_info(who->groups);
 	return -ENOMEM;
 }
 
@@ -246,12 +245,11 @@ static struct group_info *rdmafsd_squash_groups(struct group_info *from, kgid_t 
 	return to;
 }
 
-static kernel_cap_t rdmafsd_cred_caps(const struct rdmafsd_export *exp, kuid_t uid, bool capable)
+/* Those of root in an export. */
+static kernel_cap_t rdmafsd_caps_of_root(const struct rdmafsd_export *exp)
 {
 	kernel_cap_t caps = CAP_NFSD_SET;
 
-	if (!uid_eq(uid, GLOBAL_ROOT_UID) && !capable)
-		return CAP_EMPTY_SET;
 	cap_raise(caps, CAP_LINUX_IMMUTABLE);
 	if (exp->p.all_xattrs) {
 		cap_raise(caps, CAP_SYS_ADMIN);
@@ -260,12 +258,28 @@ static kernel_cap_t rdmafsd_cred_caps(const struct rdmafsd_export *exp, kuid_t u
 	return caps;
 }
 
+/* Those of a caller whose user in the export is @uid. */
+static kernel_cap_t rdmafsd_cred_caps(const struct rdmafsd_export *exp, kuid_t uid, bool capable,
+				      const struct rdmafsd_who *who)
+{
+	kernel_cap_t caps = rdmafsd_caps_of_root(exp);
+
+	/* Where all callers are one user that may be root: then all have what root has. */
+	if (who->mapped && exp->p.squash != RDMAFSD_SQUASH_ALL)
+		return exp->p.squash == RDMAFSD_SQUASH_NONE ? cap_intersect(caps, who->caps) :
+							      CAP_EMPTY_SET;
+	if (!uid_eq(uid, GLOBAL_ROOT_UID) && !capable)
+		return CAP_EMPTY_SET;
+	return caps;
+}
+
 static const struct cred *rdmafsd_cred_make(struct rdmafsd_ident *ident,
 					    struct rdmafsd_export *exp)
 {
+	const struct rdmafsd_who *who = &ident->who;
 	struct group_info *groups;
-	kuid_t uid = ident->uid;
-	kgid_t gid = ident->gid;
+	kuid_t uid = who->uid;
+	kgid_t gid = who->gid;
 	bool capable = false;
 	struct cred *cred;
 
@@ -280,11 +294,11 @@ static const struct cred *rdmafsd_cred_make(struct rdmafsd_ident *ident,
 			uid = exp->p.anonuid;
 		if (gid_eq(gid, GLOBAL_ROOT_GID))
 			gid = exp->p.anongid;
-		groups = rdmafsd_squash_groups(ident->groups, exp->p.anongid);
+		groups = rdmafsd_squash_groups(who->groups, exp->p.anongid);
 		break;
 	default:
-		capable = ident->capable;
-		groups = get_group_info(ident->groups);
+		capable = who->capable;
+		groups = get_group_info(who->groups);
 		break;
 	}
 	if (!groups)
@@ -296,7 +310,7 @@ static const struct cred *rdmafsd_cred_make(struct rdmafsd_ident *ident,
 		cred->fsgid = gid;
 		set_groups(cred, groups);
 		cred->cap_inheritable = CAP_EMPTY_SET;
-		cred->cap_permitted = rdmafsd_cred_caps(exp, uid, capable);
+		cred->cap_permitted = rdmafsd_cred_caps(exp, uid, capable, who);
 		cred->cap_effective = cred->cap_permitted;
 		cred->cap_ambient = CAP_EMPTY_SET;
 	}

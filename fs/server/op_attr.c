@@ -153,8 +153,10 @@ static void rdmafsd_iattr_mode(struct mnt_idmap *idmap, struct inode *inode, u32
 	}
 	if (chown)
 		ia->ia_valid |= ATTR_KILL_SUID | setattr_should_drop_sgid(idmap, inode);
+	/* By the client's kernel the caller lacks CAP_FSETID for all files, if not for this one. */
 	if (kill)
-		ia->ia_valid |= setattr_should_drop_suidgid(idmap, inode) | ATTR_KILL_PRIV;
+		ia->ia_valid |= ATTR_KILL_SUID | setattr_should_drop_sgid(idmap, inode) |
+				ATTR_KILL_PRIV;
 }
 
 /*

@@ -715,6 +715,10 @@ static int rdmafsd_op_rename(struct rdmafsd_rq *rq)
 	};
 	int err;
 
+	/* A whiteout is made without the check that the VFS makes for names. */
+	if ((r.flags & RENAME_WHITEOUT) &&
+	    !fsuidgid_has_mapping(d_inode(r.nd)->i_sb, rdmafsd_idmap(rq->exp)))
+		return -EOVERFLOW;
 	err = rdmafsd_rename_do(rq, &r);
 	if (err)
 		return err;

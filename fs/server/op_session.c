@@ -148,28 +148,38 @@ static int rdmafsd_groups_take(struct rdmafsd_rq *rq, u32 n, struct group_info *
 	return 0;
 }
 
+/* All but the groups: 0, RFP_BADPROTO or -EINVAL. */
+static int rdmafsd_who_take(const struct rfp_setcred_req *sreq, struct rdmafsd_who *who)
+{
+	u16 flags = le16_to_cpu(sreq->req.flags);
+	u64 caps = le64_to_cpu(sreq->caps);
+
+	who->capable = flags & RFP_REQ_CAPABLE;
+	who->mapped = flags & RFP_REQ_MAPPED;
+	if ((who->capable && who->mapped) || (caps & ~(who->mapped ? RFP_CAPS_ALL : 0)))
+		return RFP_BADPROTO;
+	who->caps = (kernel_cap_t){ caps };
+	/* That of RFP_ID_NONE, and no other, is not valid. */
+	who->uid = make_kuid(&init_user_ns, le32_to_cpu(sreq->uid));
+	who->gid = make_kgid(&init_user_ns, le32_to_cpu(sreq->gid));
+	return who->mapped || (uid_valid(who->uid) && gid_valid(who->gid)) ? 0 : -EINVAL;
+}
+
 static int rdmafsd_op_setcred(struct rdmafsd_rq *rq)
 {
 	const struct rfp_setcred_req *sreq = rq->args;
-	struct group_info *groups;
-	kuid_t uid;
-	kgid_t gid;
-	u32 n;
+	u32 n = le32_to_cpu(sreq->ngroups);
+	struct rdmafsd_who who;
 	int err;
 
-	n = le32_to_cpu(sreq->ngroups);
 	if (n > RFP_GROUPS_MAX || rq->req->data_len != n * sizeof(__le32))
 		return RFP_BADPROTO;
-	uid = make_kuid(&init_user_ns, le32_to_cpu(sreq->uid));
-	gid = make_kgid(&init_user_ns, le32_to_cpu(sreq->gid));
-	if (!uid_valid(uid) || !gid_valid(gid))
-		return -EINVAL;
-
-	err = rdmafsd_groups_take(rq, n, &groups);
+	err = rdmafsd_who_take(sreq, &who);
+	if (!err)
+		err = rdmafsd_groups_take(rq, n, &who.groups);
 	if (err)
 		return err;
-	err = rdmafsd_ident_set(rq->ses, le32_to_cpu(sreq->id), uid, gid, groups,
-				le16_to_cpu(sreq->req.flags) & RFP_REQ_CAPABLE);
+	err = rdmafsd_ident_set(rq->ses, le32_to_cpu(sreq->id), &who);
 	if (!err)
 		rdmafsd_rep(rq, sizeof(struct rfp_rep));
 	return err;
@@ -178,6 +188,6 @@ static int rdmafsd_op_setcred(struct rdmafsd_rq *rq)
 const struct rdmafsd_op rdmafsd_setcred_op = {
 	RDMAFSD_FIXED(struct rfp_setcred_req),
 	.flags = RDMAFS_REPLY_NOCACHE,
-	.req_flags = RFP_REQ_CAPABLE,
+	.req_flags = RFP_REQ_CAPABLE | RFP_REQ_MAPPED,
 	.fn = rdmafsd_op_setcred,
 };

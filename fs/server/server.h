@@ -427,14 +427,29 @@ static inline u64 rdmafsd_export_verifier(struct rdmafsd_export *exp)
 #define RDMAFSD_IDENT_CREDS	4	/* exports for which an identity keeps a cred each */
 
 /**
+ * struct rdmafsd_who - whom a client calls a caller
+ * @uid:    user; INVALID_UID: has no id in the file system, which only a @mapped caller may lack
+ * @gid:    group; likewise INVALID_GID
+ * @groups: supplementary groups, sorted; a reference
+ * @capable: the client says that it has root's capabilities for files
+ * @mapped: it comes by an id-mapped mount of the client: its user says nothing about capabilities
+ * @caps:   those that it has, if @mapped
+ */
+struct rdmafsd_who {
+	kuid_t uid;
+	kgid_t gid;
+	struct group_info *groups;
+	bool capable;
+	bool mapped;
+	kernel_cap_t caps;
+};
+
+/**
  * struct rdmafsd_ident - a caller, as its client named it by SETCRED
  * @id:     the client's name for it; constant
  * @lru:    in the session's @idents_lru; empty before that, and once it is out of the session's
  *          table.  Guarded by the session's @lru_lock
- * @uid:    user; constant
- * @gid:    group; constant
- * @groups: supplementary groups, sorted; constant, a reference
- * @capable: the client says that it has root's capabilities for files; constant
+ * @who:    whom the client calls so; constant
  * @used:   when a request last used it, in jiffies; without a lock
  * @lock:   guards @next and @creds; a leaf
  * @next:   index into @creds, modulo its size, of the entry to be replaced next
@@ -445,10 +460,7 @@ static inline u64 rdmafsd_export_verifier(struct rdmafsd_export *exp)
 struct rdmafsd_ident {
 	u32 id;
 	struct list_head lru;
-	kuid_t uid;
-	kgid_t gid;
-	struct group_info *groups;
-	bool capable;
+	struct rdmafsd_who who;
 	unsigned long used;
 	spinlock_t lock;	/* @next, @creds */
 	unsigned int next;
@@ -603,8 +615,7 @@ void rdmafsd_sessions_exit(void);
 
 int rdmafsd_creds_init(void);
 void rdmafsd_creds_exit(void);
-int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gid,
-		      struct group_info *groups, bool capable);
+int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, const struct rdmafsd_who *who);
 void rdmafsd_idents_free(struct rdmafsd_session *ses);
 void rdmafsd_idents_show(struct seq_file *m);
 const struct cred *rdmafsd_cred_get(struct rdmafsd_session *ses, u32 id,

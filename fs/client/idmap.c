@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Id-mapped mounts: by which mount does a task come?
+ *
+ * An id-mapped mount gives the ids of the file system others here.  The server knows those of the
+ * file system only, so that a request by such a mount has to name its caller by the ids that the
+ * mount makes of his (cred.c).  The VFS tells the map of a mount with most calls, or the open file
+ * does.  lookup, link, unlink, rmdir, d_revalidate and the reading of extended attributes do not
+ * tell it.  But before each of these the VFS asks for the permission of the directory, or of the
+ * object if the permission matters, in the same task, and this call tells it.  So what a task is
+ * told is noted, and all requests of a task are made by its note.
+ *
+ * A call that tells a map changes the note first, and acts then: for what it makes there is no
+ * doubt about the owner.  A note holds until the task's next call that tells a map.  It never goes
+ * before its task does, so that a request by an id-mapped mount is not made with other ids.
+ *
+ * Who comes by an id-mapped mount may have the id of root in the file system, and none of root's
+ * capabilities; or have them, but not over what has ids that the mount does not map, nor over what
+ * his user namespace does not have.  The server does not know these maps.  It knows the caller's
+ * capabilities (RFP_REQ_MAPPED), and so refuses nothing that a file system here would allow.  What
+ * such a file system would not allow is refused here: the VFS checks changes of names and extended
+ * attributes, and this module opens and changes of attributes (access.c, setattr.c), by the
+ * attributes that are known.  An export that maps callers to others is left to the server, which
+ * gives nobody capabilities there.
+ *
+ * A mount of which nothing is mapped costs no note: rdmafs_mount.mapped.
+ */
+#include <linux/fs.h>
+#include <linux/hash.h>
+#include <linux/mnt_idmapping.h>
+#include <linux/pid.h>
+#include <linux/slab.h>
+#include "client.h"
+
+/**
+ * struct rdmafs_via - the map of the mount by which a task has come last
+ * @hash:  in its chain, whose lock guards this and @idmap
+ * @task:  the task, a reference; constant, as @mount
+ * @mount: rdmafs_mount.serial
+ * @idmap: the map, a reference
+ */
+struct rdmafs_via {
+	struct hlist_node hash;
+	struct pid *task;
+	u64 mount;
+	struct mnt_idmap *idmap;
+};
+
+#define RDMAFS_VIA_BITS	9
+
+static struct rdmafs_via_chain {
+	spinlock_t lock;	/* guards @head and what is in it; a leaf */
+	struct hlist_head head;
+} rdmafs_via[1 << RDMAFS_VIA_BITS];
+
+static struct rdmafs_via_chain *rdmafs_via_chain(void)
+{
+	return &rdmafs_via[hash_ptr(task_pid(current), RDMAFS_VIA_BITS)];
+}
+
+static struct rdmafs_via *rdmafs_via_find_locked(struct rdmafs_via_chain *chain,
+						 const struct rdmafs_mount *mnt)
+{
+	struct rdmafs_via *via;
+
+	lockdep_assert_held(&chain->lock);
+	hlist_for_each_entry(via, &chain->head, hash)
+		if (via->task == task_pid(current) && via->mount == mnt->serial)
+			return via;
+	return NULL;
+}
+
+static void rdmafs_via_free_locked(struct rdmafs_via *via)
+{
+	hlist_del(&via->hash);
+	mnt_idmap_put(via->idmap);
+	put_pid(via->task);
+	kfree(via);
+}
+
+/* Set the map of the current task's note; false: it has none. */
+static bool rdmafs_via_set(struct rdmafs_mount *mnt, struct mnt_idmap *idmap)
+{
+	struct rdmafs_via_chain *chain = rdmafs_via_chain();
+	struct rdmafs_via *via;
+
+	spin_lock(&chain->lock);
+	via = rdmafs_via_find_locked(chain, mnt);
+	if (via && via->idmap != idmap) {
+		mnt_idmap_put(via->idmap);
+		via->idmap = mnt_idmap_get(idmap);
+	}
+	spin_unlock(&chain->lock);
+	return via;
+}
+
+/*
+ * Make a note for the current task, which has none: no other task makes it.  Notes of tasks that
+ * have ended go, so that a chain has no more of them than have ended since it got its last one.
+ */
+static int rdmafs_via_add(struct rdmafs_mount *mnt, struct mnt_idmap *idmap, gfp_t gfp)
+{
+	struct rdmafs_via *via = kmalloc(sizeof(*via), gfp | __GFP_NOWARN), *old;
+	struct rdmafs_via_chain *chain = rdmafs_via_chain();
+	struct hlist_node *next;
+
+	if (!via)
+		return -ENOMEM;
+	via->task = get_pid(task_pid(current));
+	via->mount = mnt->serial;
+	via->idmap = mnt_idmap_get(idmap);
+	/* Before any of its requests: rdmafs_idmap_get() looks for notes from now on. */
+	WRITE_ONCE(mnt->mapped, true);
+	spin_lock(&chain->lock);
+	hlist_for_each_entry_safe(old, next, &chain->head, hash)
+		if (!pid_has_task(old->task, PIDTYPE_PID))
+			rdmafs_via_free_locked(old);
+	hlist_add_head(&via->hash, &chain->head);
+	spin_unlock(&chain->lock);
+	return 0;
+}
+
+/**
+ * rdmafs_idmap_tell - note by which mount the current task comes
+ * @mnt:   the mount whose superblocks it comes to
+ * @idmap: the map of the mount by which it comes
+ * @rcu:   the caller may not sleep
+ *
+ * Context: process, may sleep; RCU walk with @rcu.
+ * Return: 0; -ENOMEM; -ECHILD with @rcu, if the caller has to come again without it.
+ */
+int rdmafs_idmap_tell(struct rdmafs_mount *mnt, struct mnt_idmap *idmap, bool rcu)
+{
+	int err;
+
+	if (idmap == &nop_mnt_idmap && likely(!READ_ONCE(mnt->mapped)))
+		return 0;
+	if (rdmafs_via_set(mnt, idmap) || idmap == &nop_mnt_idmap)
+		return 0;
+	err = rdmafs_via_add(mnt, idmap, rcu ? GFP_ATOMIC : GFP_NOFS);
+	return err && rcu ? -ECHILD : err;
+}
+
+/**
+ * rdmafs_idmap_get - get the map of the mount by which the current task has come last
+ * @mnt: the mount
+ *
+ * Context: process, does not sleep; RCU walk included.
+ * Return: the map, a reference, to be put by mnt_idmap_put(); nop_mnt_idmap if it maps nothing.
+ */
+struct mnt_idmap *rdmafs_idmap_get(struct rdmafs_mount *mnt)
+{
+	struct mnt_idmap *idmap = &nop_mnt_idmap;
+	struct rdmafs_via_chain *chain;
+	struct rdmafs_via *via;
+
+	if (likely(!READ_ONCE(mnt->mapped)))
+		return idmap;
+	chain = rdmafs_via_chain();
+	spin_lock(&chain->lock);
+	via = rdmafs_via_find_locked(chain, mnt);
+	if (via)
+		idmap = mnt_idmap_get(via->idmap);
+	spin_unlock(&chain->lock);
+	return idmap;
+}
+
+/**
+ * rdmafs_idmap_permission - check the current task's permission by the map of its note
+ * @inode: what the task has come to by that mount
+ * @mask:  MAY_*
+ *
+ * Context: process, may sleep; RCU with MAY_NOT_BLOCK.
+ * Return: as inode_permission().
+ */
+int rdmafs_idmap_permission(struct inode *inode, int mask)
+{
+	struct mnt_idmap *idmap = rdmafs_idmap_get(RDMAFS_M(inode->i_sb));
+	int err = inode_permission(idmap, inode, mask);
+
+	mnt_idmap_put(idmap);
+	return err;
+}
+
+/**
+ * rdmafs_idmap_owns - tell whether the current task has the ids that a new object needs
+ * @inode: a directory that it has come to by the mount of its note
+ *
+ * Context: process, does not sleep.
+ * Return: false if its user or group has no id in the file system: the VFS has EOVERFLOW for that.
+ */
+bool rdmafs_idmap_owns(struct inode *inode)
+{
+	struct mnt_idmap *idmap = rdmafs_idmap_get(RDMAFS_M(inode->i_sb));
+	bool owns = fsuidgid_has_mapping(inode->i_sb, idmap);
+
+	mnt_idmap_put(idmap);
+	return owns;
+}
+
+/**
+ * rdmafs_idmap_checked - tell whether the client, too, has to check what a caller may do
+ * @sb:    the superblock
+ * @idmap: of the mount by which the caller comes
+ *
+ * Otherwise the server alone decides.  Where it maps callers to others, the client's ids mean
+ * nothing, and nobody who comes by an id-mapped mount has capabilities.
+ *
+ * Context: any, RCU walk included.
+ * Return: true if so.
+ */
+bool rdmafs_idmap_checked(struct super_block *sb, const struct mnt_idmap *idmap)
+{
+	return idmap != &nop_mnt_idmap && !(RDMAFS_S(sb)->export_flags &
+					    (RFP_EXPORT_SQUASH | RFP_EXPORT_ROOT_SQUASH));
+}
+
+/**
+ * rdmafs_idmap_begin - begin without notes
+ * @mnt: the mount, new
+ *
+ * Context: process.
+ */
+void rdmafs_idmap_begin(struct rdmafs_mount *mnt)
+{
+	static atomic64_t serials;
+
+	mnt->serial = atomic64_inc_return(&serials);
+}
+
+static void rdmafs_vias_drop(u64 mount)
+{
+	struct rdmafs_via_chain *chain;
+	struct hlist_node *next;
+	struct rdmafs_via *via;
+
+	for (chain = rdmafs_via; chain < rdmafs_via + ARRAY_SIZE(rdmafs_via); chain++) {
+		spin_lock(&chain->lock);
+		hlist_for_each_entry_safe(via, next, &chain->head, hash)
+			if (!mount || via->mount == mount)
+				rdmafs_via_free_locked(via);
+		spin_unlock(&chain->lock);
+	}
+}
+
+/**
+ * rdmafs_idmap_end - forget all notes about a mount
+ * @mnt: the mount, without users
+ *
+ * An RCU walk may yet come and leave a note, which goes with its task: no other mount ever has the
+ * serial.
+ *
+ * Context: process.
+ */
+void rdmafs_idmap_end(struct rdmafs_mount *mnt)
+{
+	if (mnt->mapped)
+		rdmafs_vias_drop(mnt->serial);
+}
+
+/**
+ * rdmafs_idmap_init - begin with no mounts
+ *
+ * Context: process.
+ */
+void rdmafs_idmap_init(void)
+{
+	struct rdmafs_via_chain *chain;
+
+	for (chain = rdmafs_via; chain < rdmafs_via + ARRAY_SIZE(rdmafs_via); chain++) {
+		spin_lock_init(&chain->lock);
+		INIT_HLIST_HEAD(&chain->head);
+	}
+}
+
+/**
+ * rdmafs_idmap_exit - undo rdmafs_idmap_init()
+ *
+ * Context: process; there is no mount, and no RCU walk that came by one.
+ */
+void rdmafs_idmap_exit(void)
+{
+	rdmafs_vias_drop(0);
+}
