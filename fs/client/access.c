@@ -15,8 +15,11 @@
  * An answer is kept with the inode, for the credentials that asked.  It is valid as
  * long as the attributes that came with it: until they expire, or change.
  *
- * Callers by an id-mapped mount have to pass here as well as at the server (idmap.c), also where
- * the client otherwise leaves the decision to the server: when a regular file is opened.
+ * Of a caller by an id-mapped mount (idmap.c) the server knows the ids that he has in the file
+ * system, and decides by these.  It has to be asked wherever his capabilities let him pass here, as
+ * they count for nothing there.  Those of the machine's root do, though the mount keeps him off
+ * what it does not map, of which the server knows nothing.  So he has to pass here as well, also
+ * where the client otherwise leaves the decision to the server: when a regular file is opened.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -33,16 +36,18 @@ static bool rdmafs_access_differs(struct super_block *sb, struct mnt_idmap *idma
 	u32 flags = RDMAFS_S(sb)->export_flags;
 	const struct cred *cred = current_cred();
 	bool root = uid_eq(mapped_fsuid(idmap, &init_user_ns), GLOBAL_ROOT_UID);
+	bool told = rdmafs_cred_reaches(idmap);
 
 	if (flags & RFP_EXPORT_SQUASH)
 		return true;
 	if ((flags & RFP_EXPORT_ROOT_SQUASH) &&
-	    (root || vfsgid_in_group_p(make_vfsgid(idmap, &init_user_ns, GLOBAL_ROOT_GID))))
+	    (root || told ||
+	     vfsgid_in_group_p(make_vfsgid(idmap, &init_user_ns, GLOBAL_ROOT_GID))))
 		return true;
-	/* The server knows the capabilities. */
-	if (rdmafs_idmap_checked(sb, idmap))
-		return false;
-	return !root && (cap_raised(cred->cap_effective, CAP_DAC_OVERRIDE) ||
+	/* Does the server know of the capabilities that count here? */
+	if (idmap == &nop_mnt_idmap)
+		told = root;
+	return !told && (cap_raised(cred->cap_effective, CAP_DAC_OVERRIDE) ||
 			 cap_raised(cred->cap_effective, CAP_DAC_READ_SEARCH));
 }
 
@@ -143,18 +148,20 @@ static int rdmafs_access_known(struct mnt_idmap *idmap, struct inode *inode, int
 }
 
 /*
- * May a caller by an id-mapped mount open a regular file?  As far as is known; if not, as the
- * server knows it.
+ * May the machine's root open a regular file by an id-mapped mount?  As far as is known; if not, as
+ * the server knows it.  Others are left to the server.
  */
 static int rdmafs_access_open(struct mnt_idmap *idmap, struct inode *inode, int mask)
 {
 	int err;
 
-	if (!rdmafs_idmap_checked(inode->i_sb, idmap))
+	if (!rdmafs_cred_reaches(idmap))
 		return 0;
 	err = rdmafs_access_known(idmap, inode, mask);
-	if (err != -EACCES || (mask & MAY_NOT_BLOCK))
+	if (err != -EACCES)
 		return err;
+	if (mask & MAY_NOT_BLOCK)
+		return -ECHILD;
 	err = rdmafs_revalidate(inode, true);
 	return err ?: rdmafs_access_known(idmap, inode, mask);
 }
@@ -163,8 +170,8 @@ static int rdmafs_access_open(struct mnt_idmap *idmap, struct inode *inode, int 
  * rdmafs_access_opened - check again whether the current task may open a file
  * @file: a regular file that the server has just opened, and whose attributes have come with that
  *
- * For callers by an id-mapped mount, who passed by attributes that may have been old.  Not for a
- * file that the open has made.
+ * For the machine's root by an id-mapped mount, who has passed by attributes that may have been
+ * old.  Not for a file that the open has made.
  *
  * Context: process, may sleep.
  * Return: 0 or a negative errno.
@@ -176,7 +183,7 @@ int rdmafs_access_opened(struct file *file)
 	u32 flags = rdmafs_open_flags(file);
 	int mask = MAY_OPEN;
 
-	if (!rdmafs_idmap_checked(inode->i_sb, idmap))
+	if (!rdmafs_cred_reaches(idmap))
 		return 0;
 	if (flags & RFP_OPEN_READ)
 		mask |= MAY_READ;
@@ -194,8 +201,8 @@ int rdmafs_access_opened(struct file *file)
  * @mask:  MAY_*
  *
  * The server checks again.  This check spares it requests that would fail, and protects what is
- * cached.  Whether a regular file may be opened is left to the server alone, unless the mount is
- * id-mapped: OPEN is sent in any case, and the server knows the present mode.
+ * cached.  Whether a regular file may be opened is left to the server alone: OPEN is sent in any
+ * case, and the server knows the present mode.
  *
  * Context: process, may sleep; RCU walk with MAY_NOT_BLOCK.
  * Return: 0 or a negative errno; -ECHILD if MAY_NOT_BLOCK is set and the server has to be asked.
@@ -209,8 +216,12 @@ int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask)
 		return err;
 	if ((mask & MAY_OPEN) && S_ISREG(inode->i_mode))
 		return rdmafs_access_open(idmap, inode, mask);
-	if (rdmafs_access_differs(inode->i_sb, idmap))
-		return mask & MAY_NOT_BLOCK ? -ECHILD : rdmafs_access_check(inode, mask);
+	if (rdmafs_access_differs(inode->i_sb, idmap)) {
+		err = mask & MAY_NOT_BLOCK ? -ECHILD : rdmafs_access_check(inode, mask);
+		/* By export_flags, which an administrator may have changed since. */
+		if (err || !rdmafs_cred_reaches(idmap))
+			return err;
+	}
 	/* Of the label a security module makes use as soon as this has returned. */
 	if (rdmafs_attr_expired(inode) || (READ_ONCE(RDMAFS_I(inode)->flags) &
 					   (BIT(RDMAFS_I_STASH) | BIT(RDMAFS_I_RELABEL)))) {

@@ -80,6 +80,8 @@ int rdmafs_set_acl(struct mnt_idmap *idmap, struct dentry *dentry, struct posix_
 	if (type == ACL_TYPE_DEFAULT && !S_ISDIR(inode->i_mode))
 		return acl ? -EACCES : 0;
 	err = rdmafs_idmap_tell(RDMAFS_M(inode->i_sb), idmap, false);
+	if (!err)
+		err = rdmafs_idmap_may_write(idmap, inode);
 	if (err)
 		return err;
 	if (!acl) {

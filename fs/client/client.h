@@ -460,10 +460,9 @@ struct rdmafs_since {
  * @lock:	serialises registration
  * @uid:	file system user; constant, as all that follows
  * @gid:	file system group
- * @capable:	not root, but with root's capabilities that concern files
+ * @capable:	with root's capabilities that concern files; not set for root without @mapped
  * @mapped:	for callers by an id-mapped mount: ids are those of the file system, invalid for a
- *		user or group who has none there, and @caps counts
- * @caps:	capabilities, within RFP_CAPS_ALL
+ *		user or group who has none there, and to be root there gives no capability
  * @groups:	supplementary groups; referenced
  */
 struct rdmafs_cred {
@@ -479,7 +478,6 @@ struct rdmafs_cred {
 	kgid_t gid;
 	bool capable;
 	bool mapped;
-	u64 caps;
 	struct group_info *groups;
 };
 
@@ -896,6 +894,7 @@ struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt);
 struct rdmafs_cred *rdmafs_cred_get(struct rdmafs_cred *cred);
 void rdmafs_cred_put(struct rdmafs_cred *cred);
 int rdmafs_cred_ready(struct rdmafs_cred *cred, const struct rdmafs_op *user);
+bool rdmafs_cred_reaches(const struct mnt_idmap *idmap);
 void rdmafs_cred_init(struct rdmafs_mount *mnt);
 void rdmafs_cred_destroy(struct rdmafs_mount *mnt);
 
@@ -904,7 +903,7 @@ int rdmafs_idmap_tell(struct rdmafs_mount *mnt, struct mnt_idmap *idmap, bool rc
 struct mnt_idmap *rdmafs_idmap_get(struct rdmafs_mount *mnt);
 int rdmafs_idmap_permission(struct inode *inode, int mask);
 bool rdmafs_idmap_owns(struct inode *inode);
-bool rdmafs_idmap_checked(struct super_block *sb, const struct mnt_idmap *idmap);
+int rdmafs_idmap_may_write(struct mnt_idmap *idmap, struct inode *inode);
 void rdmafs_idmap_begin(struct rdmafs_mount *mnt);
 void rdmafs_idmap_end(struct rdmafs_mount *mnt);
 void rdmafs_idmap_init(void);

@@ -13,12 +13,14 @@
  *
  * A caller that is not root may have root's capabilities for files, such as an overlayfs that
  * makes a file for its user.  The server is told of that: it knows no more of a caller than ids.
+ * It is told of capabilities over the initial user namespace alone, since it can't know what those
+ * over another one reach.
  *
  * Ids of users and groups on the wire are those of the initial user namespace.  Of a caller that
  * comes by an id-mapped mount (idmap.c) they are those that he has in the file system.  The owner
  * of what he makes is thus the one that he would have on a local file system, and is named with the
  * request.  A user or group without an id there is told as having none; such supplementary groups
- * are left out.  Whether he is root there says nothing about his capabilities here, which are told.
+ * are left out.  Whether he is root there says nothing about his capabilities (RFP_REQ_MAPPED).
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -38,7 +40,6 @@
  * @gid:     see there
  * @capable: see there
  * @mapped:  see there
- * @caps:    see there
  */
 struct rdmafs_who {
 	struct mnt_idmap *idmap;
@@ -48,7 +49,6 @@ struct rdmafs_who {
 	kgid_t gid;
 	bool capable;
 	bool mapped;
-	u64 caps;
 };
 
 /* The next group after the first *@i that has an id in the file system; false: there is none. */
@@ -64,28 +64,27 @@ static bool rdmafs_who_group(const struct rdmafs_who *who, int *i, kgid_t *gid)
 }
 
 /*
- * Does the caller lack nothing that root has, but the user id?  Capabilities over another user
- * namespace say nothing about the server's files.
+ * Does the caller lack nothing that root has, but maybe the user id?  Capabilities over another
+ * user namespace say nothing about the server's files.
  */
 static bool rdmafs_cred_capable(const struct cred *cred)
 {
-	return !uid_eq(cred->fsuid, GLOBAL_ROOT_UID) && cred->user_ns == &init_user_ns &&
-	       cap_issubset(CAP_FS_SET, cred->cap_effective);
+	return cred->user_ns == &init_user_ns && cap_issubset(CAP_FS_SET, cred->cap_effective);
 }
 
-/*
- * The capabilities of a caller by an id-mapped mount.  A user namespace has those only that the
- * VFS checks against the ids of an inode, which then happens here (idmap.c).
+/**
+ * rdmafs_cred_reaches - tell whether the server is told that the current task is capable
+ * @idmap: of the mount by which it comes
+ *
+ * Such a caller by an id-mapped mount has no capability over what the mount does not map, which the
+ * server does not know: the client has to refuse it that.
+ *
+ * Context: process, RCU walk included.
+ * Return: true for such a caller; always false if @idmap maps nothing.
  */
-static u64 rdmafs_cred_caps(const struct cred *cred)
+bool rdmafs_cred_reaches(const struct mnt_idmap *idmap)
 {
-	u64 caps = cred->cap_effective.val & RFP_CAPS_ALL;
-
-	if (cred->user_ns != &init_user_ns)
-		caps &= BIT_ULL(CAP_CHOWN) | BIT_ULL(CAP_DAC_OVERRIDE) |
-			BIT_ULL(CAP_DAC_READ_SEARCH) | BIT_ULL(CAP_FOWNER) |
-			BIT_ULL(CAP_FSETID) | BIT_ULL(CAP_SETFCAP);
-	return caps;
+	return idmap != &nop_mnt_idmap && rdmafs_cred_capable(current_cred());
 }
 
 /* To be followed by mnt_idmap_put(who->idmap). */
@@ -100,8 +99,9 @@ static void rdmafs_who_get(struct rdmafs_mount *mnt, struct rdmafs_who *who)
 	who->uid = mapped_fsuid(who->idmap, &init_user_ns);
 	who->gid = mapped_fsgid(who->idmap, &init_user_ns);
 	who->mapped = who->idmap != &nop_mnt_idmap;
-	who->capable = !who->mapped && rdmafs_cred_capable(cred);
-	who->caps = who->mapped ? rdmafs_cred_caps(cred) : 0;
+	/* Who is root by a mount without a map need not be told so. */
+	who->capable = (who->mapped || !uid_eq(who->uid, GLOBAL_ROOT_UID)) &&
+		       rdmafs_cred_capable(cred);
 	who->ngroups = who->mapped ? 0 : who->from->ngroups;
 	while (who->mapped && rdmafs_who_group(who, &i, &gid))
 		who->ngroups++;
@@ -136,7 +136,7 @@ static bool rdmafs_cred_is(const struct rdmafs_cred *c, const struct rdmafs_who 
 	kgid_t gid;
 
 	if (!uid_eq(c->uid, who->uid) || !gid_eq(c->gid, who->gid) ||
-	    c->capable != who->capable || c->mapped != who->mapped || c->caps != who->caps ||
+	    c->capable != who->capable || c->mapped != who->mapped ||
 	    c->groups->ngroups != who->ngroups)
 		return false;
 	if (c->groups == who->from)
@@ -190,7 +190,6 @@ static struct rdmafs_cred *rdmafs_cred_make(struct rdmafs_mount *mnt, const stru
 	new->gid = who->gid;
 	new->capable = who->capable;
 	new->mapped = who->mapped;
-	new->caps = who->caps;
 	INIT_LIST_HEAD(&new->idle);
 	mutex_init(&new->lock);
 	return new;
@@ -314,7 +313,6 @@ static int rdmafs_cred_register(struct rdmafs_cred *cred, const struct rdmafs_op
 		req->req.flags |= cpu_to_le16(RFP_REQ_CAPABLE);
 	if (cred->mapped)
 		req->req.flags |= cpu_to_le16(RFP_REQ_MAPPED);
-	req->caps = cpu_to_le64(cred->caps);
 	/* Of an id that is not valid this makes RFP_ID_NONE. */
 	req->id = cpu_to_le32(cred->id);
 	req->uid = cpu_to_le32(from_kuid(&init_user_ns, cred->uid));

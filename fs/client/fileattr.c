@@ -92,6 +92,12 @@ int rdmafs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct f
 	int err;
 
 	err = rdmafs_idmap_tell(RDMAFS_M(inode->i_sb), idmap, false);
+	if (!err && rdmafs_cred_reaches(idmap)) {
+		/* As in rdmafs_idmap_may_write(), but the VFS asks for the owner alone. */
+		err = rdmafs_revalidate(inode, true);
+		if (!err && !inode_owner_or_capable(idmap, inode))
+			err = -EPERM;
+	}
 	if (err)
 		return err;
 	/* What was written before is in the file, although that takes no more data from now on. */

@@ -16,12 +16,15 @@
  *
  * Who comes by an id-mapped mount may have the id of root in the file system, and none of root's
  * capabilities; or have them, but not over what has ids that the mount does not map, nor over what
- * his user namespace does not have.  The server does not know these maps.  It knows the caller's
- * capabilities (RFP_REQ_MAPPED), and so refuses nothing that a file system here would allow.  What
- * such a file system would not allow is refused here: the VFS checks changes of names and extended
- * attributes, and this module opens and changes of attributes (access.c, setattr.c), by the
- * attributes that are known.  An export that maps callers to others is left to the server, which
- * gives nobody capabilities there.
+ * his user namespace does not have.  The server does not know these maps, nor could the client keep
+ * to them for it: what it knows of owners and of the export may be old.  So the server decides by
+ * the ids alone (RFP_REQ_MAPPED), which it can compare with the object's at the moment of the
+ * request.  A file system here would allow a container's root more: that is refused.
+ *
+ * The capabilities of the machine's root do count there (rdmafs_cred_reaches()).  He could come by
+ * a mount that is not mapped as well, so that a map keeps him off by his own will only.  The client
+ * sees to it: the VFS by what is known of an object, and this module again, by what the server says
+ * then, where he opens a file or changes attributes (access.c, setattr.c).
  *
  * A mount of which nothing is mapped costs no note: rdmafs_mount.mapped.
  */
@@ -199,20 +202,26 @@ bool rdmafs_idmap_owns(struct inode *inode)
 }
 
 /**
- * rdmafs_idmap_checked - tell whether the client, too, has to check what a caller may do
- * @sb:    the superblock
- * @idmap: of the mount by which the caller comes
+ * rdmafs_idmap_may_write - check again whether the mount maps an object's owner and group
+ * @idmap: of the mount
+ * @inode: the object, whose extended attributes or ACL are about to be changed
  *
- * Otherwise the server alone decides.  Where it maps callers to others, the client's ids mean
- * nothing, and nobody who comes by an id-mapped mount has capabilities.
+ * The VFS has checked it by attributes that may be old.  The server refuses whoever has no right by
+ * his ids, so that only the machine's root needs this.
  *
- * Context: any, RCU walk included.
- * Return: true if so.
+ * Context: process, may sleep.
+ * Return: 0; -EPERM; or an errno with which the server could not be asked.
  */
-bool rdmafs_idmap_checked(struct super_block *sb, const struct mnt_idmap *idmap)
+int rdmafs_idmap_may_write(struct mnt_idmap *idmap, struct inode *inode)
 {
-	return idmap != &nop_mnt_idmap && !(RDMAFS_S(sb)->export_flags &
-					    (RFP_EXPORT_SQUASH | RFP_EXPORT_ROOT_SQUASH));
+	int err;
+
+	if (!rdmafs_cred_reaches(idmap))
+		return 0;
+	err = rdmafs_revalidate(inode, true);
+	if (err)
+		return err;
+	return HAS_UNMAPPED_ID(idmap, inode) ? -EPERM : 0;
 }
 
 /**

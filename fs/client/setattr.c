@@ -2,10 +2,10 @@
 /*
  * Changes of attributes that a program asks for: their modes, owners, times and sizes.
  *
- * The server decides whether a change is allowed, for callers by an id-mapped mount the client does
- * so, too, and the reply has the attributes after it, which attr.c takes over.  Data that was
- * written before is written back first: later, it would set another time, and take set-id bits
- * away.  A change of the size keeps pages and mappings as they are until the server has agreed.
+ * The server decides whether a change is allowed, and its reply has the attributes after it, which
+ * attr.c takes over.  Data that was written before is written back first: later, it would set
+ * another time, and take set-id bits away.  A change of the size keeps pages and mappings as they
+ * are until the server has agreed.
  *
  * Locks: inode->i_rwsem, which the VFS holds; for a change of the size invalidate_lock, too.
  */
@@ -166,10 +166,31 @@ out:
 	return err;
 }
 
+/* What vfs_truncate() and notify_change() have checked before they came here, once more. */
+static int rdmafs_setattr_reach(struct mnt_idmap *idmap, struct inode *inode, unsigned int ia)
+{
+	int err;
+
+	if ((ia & ATTR_SIZE) && !(ia & ATTR_FILE)) {
+		err = inode_permission(idmap, inode, MAY_WRITE);
+		if (err)
+			return err;
+	}
+	err = may_setattr(idmap, inode, ia);
+	if (err)
+		return err;
+	if (!(ia & ATTR_UID) && !vfsuid_valid(i_uid_into_vfsuid(idmap, inode)))
+		return -EOVERFLOW;
+	if (!(ia & ATTR_GID) && !vfsgid_valid(i_gid_into_vfsgid(idmap, inode)))
+		return -EOVERFLOW;
+	return 0;
+}
+
 /*
- * May the caller by an id-mapped mount change the attributes?  As far as is known here; if not, as
- * the server knows it.  This takes the set-group-id bit out of a mode as a file system here does.
- * The server takes file capabilities away.
+ * May the machine's root change the attributes by this id-mapped mount?  He may do so at the server
+ * in any case, which does not know the map.  So this asks it for the attributes.  It takes the
+ * set-group-id bit out of a mode as a file system here does; the server takes file capabilities
+ * away.  Others are left to the server.
  */
 static int rdmafs_setattr_check(struct mnt_idmap *idmap, struct dentry *dentry,
 				struct iattr *attr)
@@ -179,18 +200,16 @@ static int rdmafs_setattr_check(struct mnt_idmap *idmap, struct dentry *dentry,
 	int err;
 
 	/* A write takes set-id bits away, whoever writes. */
-	if (!rdmafs_idmap_checked(inode->i_sb, idmap) || (attr->ia_valid & ATTR_FORCE))
+	if (!rdmafs_cred_reaches(idmap) ||
+	    ((attr->ia_valid & ATTR_FORCE) && !(attr->ia_valid & ATTR_SIZE)))
 		return 0;
 	check.ia_valid &= ~ATTR_KILL_PRIV;
-	err = rdmafs_revalidate(inode, false);
+	err = rdmafs_revalidate(inode, true);
+	if (!err)
+		err = rdmafs_setattr_reach(idmap, inode, attr->ia_valid);
 	if (!err)
 		err = setattr_prepare(idmap, dentry, &check);
-	if (err == -EPERM) {
-		err = rdmafs_revalidate(inode, true);
-		if (!err)
-			err = setattr_prepare(idmap, dentry, &check);
-	}
-	if (check.ia_valid & ATTR_MODE)
+	if (!err && (check.ia_valid & ATTR_MODE))
 		attr->ia_mode = check.ia_mode;
 	return err;
 }
@@ -201,7 +220,7 @@ static int rdmafs_setattr_check(struct mnt_idmap *idmap, struct dentry *dentry,
  * @dentry: the object
  * @attr:   what is to be changed
  *
- * The server decides whether it is allowed, and if the mount is id-mapped the client does so, too.
+ * The server decides whether it is allowed.
  *
  * Context: process, i_rwsem held, exclusively unless the VFS takes away set-id bits before a direct
  * write (rdmafs_dio_privs()); waits killably for writeback and the server.

@@ -301,6 +301,8 @@ static int rdmafs_xattr_set(const struct xattr_handler *handler, struct mnt_idma
 	int err;
 
 	err = rdmafs_idmap_tell(RDMAFS_M(inode->i_sb), idmap, false);
+	if (!err)
+		err = rdmafs_idmap_may_write(idmap, inode);
 	if (err)
 		return err;
 	if (!value)

@@ -15,7 +15,7 @@ static_assert(sizeof(struct rfp_rep) == 8);
 static_assert(sizeof(struct rfp_time) == 12);
 static_assert(sizeof(struct rfp_attr) == 136);
 static_assert(sizeof(struct rfp_attach_rep) == 48);
-static_assert(sizeof(struct rfp_setcred_req) == 32);
+static_assert(sizeof(struct rfp_setcred_req) == 24);
 static_assert(sizeof(struct rfp_getattr_req) == 16);
 static_assert(sizeof(struct rfp_setattr_req) == 68);
 static_assert(sizeof(struct rfp_open_req) == 32);

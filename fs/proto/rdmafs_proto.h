@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The file protocol of rdmafs, draft-9: the contents of the bodies of
+ * The file protocol of rdmafs, draft-10: the contents of the bodies of
  * transport's requests and replies.  Documentation/protocol.rst says the same
  * in prose.
  *
@@ -255,15 +255,15 @@ enum rfp_status {
 };
 
 #define RFP_REQ_ACCESS	0x1	/* the attributes are to tell what the caller may do */
-#define RFP_REQ_CAPABLE	0x2	/* the caller has root's capabilities for files, but is not root */
+#define RFP_REQ_CAPABLE	0x2	/* the caller has root's capabilities for files, whoever it is */
 #define RFP_REQ_LABEL	0x4	/* a label ends the body: of what is made, and in the reply */
-#define RFP_REQ_MAPPED	0x8	/* the caller comes by an id-mapped mount: see rfp_setcred_req */
+#define RFP_REQ_MAPPED	0x8	/* the ids are an id-mapped mount's: see rfp_setcred_req */
 
 /**
  * struct rfp_req - the beginning of every request; 8 bytes
  * @op:	   enum rfp_op
- * @flags: RFP_REQ_ACCESS, allowed in GETATTR and LOOKUP; RFP_REQ_CAPABLE or RFP_REQ_MAPPED, in
- *	   SETCRED; RFP_REQ_LABEL, in ATTACH, LOOKUP, CREATE, TMPFILE, MKDIR, MKNOD, SYMLINK and
+ * @flags: RFP_REQ_ACCESS, allowed in GETATTR and LOOKUP; RFP_REQ_CAPABLE and RFP_REQ_MAPPED,
+ *	   in SETCRED; RFP_REQ_LABEL, in ATTACH, LOOKUP, CREATE, TMPFILE, MKDIR, MKNOD, SYMLINK and
  *	   CROSS; else 0
  * @cred:  id of the caller's credentials, from RFP_SETCRED
  */
@@ -395,23 +395,15 @@ struct rfp_attach_rep {
 
 #define RFP_ID_NONE	0xffffffffU	/* a caller's user or group has no id in the file system */
 
-/*
- * struct rfp_setcred_req.caps: bit n stands for capability n of capabilities(7), as Linux numbers
- * them: CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, FSETID, LINUX_IMMUTABLE, SYS_ADMIN,
- * SYS_RESOURCE, MKNOD, SETFCAP, MAC_OVERRIDE
- */
-#define RFP_CAPS_ALL	0x18920021fULL
-
 /**
- * struct rfp_setcred_req - 32 bytes
+ * struct rfp_setcred_req - 24 bytes
  * @req:     common part; with RFP_REQ_MAPPED the ids are those that an id-mapped mount of the
- *	     client makes of the caller's, and the caller has no other capability than @caps tells,
- *	     whatever @uid is
+ *	     client makes of the caller's: the user 0 has no capability then, unless there is
+ *	     RFP_REQ_CAPABLE, too
  * @id:	     the id that the client gives these credentials
  * @uid:     user id, in the initial user namespace; with RFP_REQ_MAPPED also RFP_ID_NONE
  * @gid:     group id, likewise
  * @ngroups: number of supplementary groups, 0..RFP_GROUPS_MAX; the data has one __le32 for each
- * @caps:    with RFP_REQ_MAPPED the caller's capabilities, within RFP_CAPS_ALL; else 0
  */
 struct rfp_setcred_req {
 	struct rfp_req req;
@@ -419,7 +411,6 @@ struct rfp_setcred_req {
 	__le32 uid;
 	__le32 gid;
 	__le32 ngroups;
-	__le64 caps;
 } __packed;
 
 /**

@@ -16,10 +16,13 @@
  * for.  Ids are those of the initial user namespace.
  *
  * Of a caller that comes by an id-mapped mount of its client (RFP_REQ_MAPPED) the user may be root
- * here and not there, or the reverse.  So the client tells its capabilities, and it gets those of
- * them that root has; where anybody is squashed it gets none.  If its user or group has no id in
- * the file system then the cred's is invalid: the VFS takes it for no owner, and makes nothing for
- * it (EOVERFLOW).
+ * here and not there: a container's root, whose capabilities are over a user namespace of the
+ * client.  This server knows neither that namespace nor the mount's map, and so could not tell how
+ * far these capabilities reach: they count for nothing, and the caller is a user like others whose
+ * number happens to be 0.  Only with RFP_REQ_CAPABLE he is the root of the client's machine.
+ *
+ * If the caller's user or group has no id in the file system then neither has the cred's: the VFS
+ * takes it for no owner, and makes nothing for it (EOVERFLOW).
  *
  * A session's table is bounded by the number of identities and by the number of their groups.
  * Beyond that the identities that have been unused longest are evicted.  A request that uses an
@@ -245,31 +248,22 @@ static struct group_info *rdmafsd_squash_groups(struct group_info *from, kgid_t 
 	return to;
 }
 
-/* Those of root in an export. */
-static kernel_cap_t rdmafsd_caps_of_root(const struct rdmafsd_export *exp)
+/* Those of a caller whose user in the export is @uid. */
+static kernel_cap_t rdmafsd_cred_caps(const struct rdmafsd_export *exp, kuid_t uid, bool capable,
+				      bool mapped)
 {
 	kernel_cap_t caps = CAP_NFSD_SET;
 
+	/* Where all callers are one user that may be root: then all have what root has. */
+	if (mapped && exp->p.squash != RDMAFSD_SQUASH_ALL)
+		uid = INVALID_UID;
+	if (!uid_eq(uid, GLOBAL_ROOT_UID) && !capable)
+		return CAP_EMPTY_SET;
 	cap_raise(caps, CAP_LINUX_IMMUTABLE);
 	if (exp->p.all_xattrs) {
 		cap_raise(caps, CAP_SYS_ADMIN);
 		cap_raise(caps, CAP_SETFCAP);
 	}
-	return caps;
-}
-
-/* Those of a caller whose user in the export is @uid. */
-static kernel_cap_t rdmafsd_cred_caps(const struct rdmafsd_export *exp, kuid_t uid, bool capable,
-				      const struct rdmafsd_who *who)
-{
-	kernel_cap_t caps = rdmafsd_caps_of_root(exp);
-
-	/* Where all callers are one user that may be root: then all have what root has. */
-	if (who->mapped && exp->p.squash != RDMAFSD_SQUASH_ALL)
-		return exp->p.squash == RDMAFSD_SQUASH_NONE ? cap_intersect(caps, who->caps) :
-							      CAP_EMPTY_SET;
-	if (!uid_eq(uid, GLOBAL_ROOT_UID) && !capable)
-		return CAP_EMPTY_SET;
 	return caps;
 }
 
@@ -310,7 +304,7 @@ static const struct cred *rdmafsd_cred_make(struct rdmafsd_ident *ident,
 		cred->fsgid = gid;
 		set_groups(cred, groups);
 		cred->cap_inheritable = CAP_EMPTY_SET;
-		cred->cap_permitted = rdmafsd_cred_caps(exp, uid, capable, who);
+		cred->cap_permitted = rdmafsd_cred_caps(exp, uid, capable, who->mapped);
 		cred->cap_effective = cred->cap_permitted;
 		cred->cap_ambient = CAP_EMPTY_SET;
 	}

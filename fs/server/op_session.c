@@ -148,17 +148,13 @@ static int rdmafsd_groups_take(struct rdmafsd_rq *rq, u32 n, struct group_info *
 	return 0;
 }
 
-/* All but the groups: 0, RFP_BADPROTO or -EINVAL. */
+/* All but the groups: 0 or -EINVAL. */
 static int rdmafsd_who_take(const struct rfp_setcred_req *sreq, struct rdmafsd_who *who)
 {
 	u16 flags = le16_to_cpu(sreq->req.flags);
-	u64 caps = le64_to_cpu(sreq->caps);
 
 	who->capable = flags & RFP_REQ_CAPABLE;
 	who->mapped = flags & RFP_REQ_MAPPED;
-	if ((who->capable && who->mapped) || (caps & ~(who->mapped ? RFP_CAPS_ALL : 0)))
-		return RFP_BADPROTO;
-	who->caps = (kernel_cap_t){ caps };
 	/* That of RFP_ID_NONE, and no other, is not valid. */
 	who->uid = make_kuid(&init_user_ns, le32_to_cpu(sreq->uid));
 	who->gid = make_kgid(&init_user_ns, le32_to_cpu(sreq->gid));

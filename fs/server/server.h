@@ -432,8 +432,7 @@ static inline u64 rdmafsd_export_verifier(struct rdmafsd_export *exp)
  * @gid:    group; likewise INVALID_GID
  * @groups: supplementary groups, sorted; a reference
  * @capable: the client says that it has root's capabilities for files
- * @mapped: it comes by an id-mapped mount of the client: its user says nothing about capabilities
- * @caps:   those that it has, if @mapped
+ * @mapped: it comes by an id-mapped mount of the client: to be user 0 gives it no capability
  */
 struct rdmafsd_who {
 	kuid_t uid;
@@ -441,7 +440,6 @@ struct rdmafsd_who {
 	struct group_info *groups;
 	bool capable;
 	bool mapped;
-	kernel_cap_t caps;
 };
 
 /**

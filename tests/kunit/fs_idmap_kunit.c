@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_fs_idmap: what a real server on the same machine lets callers do who come by an
- * id-mapped mount of a client (RFP_REQ_MAPPED): by their capabilities, whatever their user is, and
- * without a user or group in the file system.  Root is root in the export.
+ * id-mapped mount of a client (RFP_REQ_MAPPED): as user 0, and without a user or group in the file
+ * system.  Root is root in the export.
  */
 #include <kunit/test.h>
-#include <linux/capability.h>
 #include <linux/string.h>
 #include "fs_client.h"
 
@@ -20,13 +19,11 @@
  * @flags:  RFP_REQ_*
  * @uid:    user
  * @gid:    group
- * @caps:   capabilities
  */
 struct idmap_who {
 	u16 flags;
 	u32 uid;
 	u32 gid;
-	u64 caps;
 };
 
 static u32 idmap_setcred(struct kunit *test, struct fs_client *c, const struct idmap_who *who)
@@ -39,15 +36,14 @@ static u32 idmap_setcred(struct kunit *test, struct fs_client *c, const struct i
 	req->id = cpu_to_le32(IDMAP_CRED);
 	req->uid = cpu_to_le32(who->uid);
 	req->gid = cpu_to_le32(who->gid);
-	req->caps = cpu_to_le64(who->caps);
 	return fs_call(test, c, &enc);
 }
 
 /* Register a caller by an id-mapped mount. */
-static void idmap_is(struct kunit *test, struct fs_client *c, u32 uid, u32 gid, u64 caps)
+static void idmap_is(struct kunit *test, struct fs_client *c, u32 uid, u32 gid, bool capable)
 {
 	const struct idmap_who who = {
-		.flags = RFP_REQ_MAPPED, .uid = uid, .gid = gid, .caps = caps,
+		.flags = RFP_REQ_MAPPED | (capable ? RFP_REQ_CAPABLE : 0), .uid = uid, .gid = gid,
 	};
 
 	KUNIT_ASSERT_EQ(test, idmap_setcred(test, c, &who), 0);
@@ -69,6 +65,44 @@ static u32 idmap_open(struct kunit *test, struct fs_client *c, const struct rfp_
 		return status;
 	fs_take_open(c, &o, false);
 	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	return 0;
+}
+
+/**
+ * struct idmap_change - fields of a SETATTR
+ * @valid: RFP_SET_*
+ * @mode:  permissions
+ * @uid:   owner
+ */
+struct idmap_change {
+	u32 valid;
+	u32 mode;
+	u32 uid;
+};
+
+/* Change attributes, a size to 0; *@mode becomes the permissions after it. */
+static u32 idmap_setattr(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh, u32 cred,
+			 const struct idmap_change *change, u32 *mode)
+{
+	const struct rfp_attr *attr;
+	struct rfp_setattr_req *req;
+	struct rfp_enc enc;
+	struct rfp_dec dec;
+	u32 status;
+
+	req = fs_req(c, &enc, RFP_SETATTR, cred, sizeof(*req));
+	req->valid = cpu_to_le32(change->valid);
+	req->mode = cpu_to_le32(change->mode);
+	req->uid = cpu_to_le32(change->uid);
+	rfp_enc_fh(&enc, fh);
+	status = fs_call(test, c, &enc);
+	if (status)
+		return status;
+	rfp_dec_init(&dec, c->rep, c->rep_len);
+	rfp_dec_fixed(&dec, sizeof(struct rfp_rep));
+	attr = rfp_dec_fixed(&dec, sizeof(*attr));
+	KUNIT_ASSERT_EQ(test, rfp_dec_end(&dec), 0);
+	*mode = le32_to_cpu(attr->mode) & S_IALLUGO;
 	return 0;
 }
 
@@ -115,17 +149,15 @@ static void idmap_registered(struct kunit *test)
 		struct idmap_who who;
 		u32 status;
 	} cases[] = {
-		{ { RFP_REQ_MAPPED, 0, 0, 0 }, RFP_OK },
-		{ { RFP_REQ_MAPPED, RFP_ID_NONE, RFP_ID_NONE, RFP_CAPS_ALL }, RFP_OK },
-		{ { RFP_REQ_CAPABLE, FS_UID, FS_UID, 0 }, RFP_OK },
-		{ { RFP_REQ_MAPPED | RFP_REQ_CAPABLE, FS_UID, FS_UID, 0 }, RFP_BADPROTO },
-		{ { RFP_REQ_MAPPED, 0, 0, RFP_CAPS_ALL | BIT_ULL(CAP_NET_ADMIN) }, RFP_BADPROTO },
-		{ { RFP_REQ_MAPPED, 0, 0, BIT_ULL(63) }, RFP_BADPROTO },
-		{ { 0, FS_UID, FS_UID, BIT_ULL(CAP_CHOWN) }, RFP_BADPROTO },
-		{ { RFP_REQ_CAPABLE, FS_UID, FS_UID, BIT_ULL(CAP_CHOWN) }, RFP_BADPROTO },
-		{ { 0, RFP_ID_NONE, FS_UID, 0 }, RFP_EINVAL },
-		{ { 0, FS_UID, RFP_ID_NONE, 0 }, RFP_EINVAL },
-		{ { RFP_REQ_LABEL, FS_UID, FS_UID, 0 }, RFP_BADPROTO },
+		{ { RFP_REQ_MAPPED, 0, 0 }, RFP_OK },
+		{ { RFP_REQ_MAPPED, RFP_ID_NONE, RFP_ID_NONE }, RFP_OK },
+		{ { RFP_REQ_CAPABLE, FS_UID, FS_UID }, RFP_OK },
+		{ { RFP_REQ_MAPPED | RFP_REQ_CAPABLE, FS_UID, FS_UID }, RFP_OK },
+		{ { RFP_REQ_MAPPED | RFP_REQ_CAPABLE, RFP_ID_NONE, RFP_ID_NONE }, RFP_OK },
+		{ { 0, RFP_ID_NONE, FS_UID }, RFP_EINVAL },
+		{ { 0, FS_UID, RFP_ID_NONE }, RFP_EINVAL },
+		{ { RFP_REQ_CAPABLE, RFP_ID_NONE, FS_UID }, RFP_EINVAL },
+		{ { RFP_REQ_LABEL, FS_UID, FS_UID }, RFP_BADPROTO },
 	};
 	struct fs_client *c = fs_client(test);
 	struct rfp_getattr_req *req;
@@ -141,24 +173,29 @@ static void idmap_registered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_call(test, c, &enc), RFP_BADPROTO);
 }
 
-/* User 0 must have the capabilities that are told, and no other. */
+/* User 0 must have no capability, and whoever is as capable as root all of them. */
 static void idmap_root(struct kunit *test)
 {
+	static const struct idmap_change chmod = { RFP_SET_MODE, 0666 };
+	static const struct idmap_change chown = { RFP_SET_UID, 0, 0 };
+	static const struct idmap_change cut = { RFP_SET_SIZE };
 	struct fs_client *c = fs_client(test);
 	struct fs_open o = {};
+	u32 mode = 0;
 
 	KUNIT_ASSERT_EQ(test, fs_create(test, c, IDMAP_NAME, 0600, &o), 0);
-	idmap_is(test, c, 0, 0, 0);
+	idmap_is(test, c, 0, 0, false);
 	KUNIT_EXPECT_EQ(test, idmap_open(test, c, &o.fh, RFP_OPEN_READ), RFP_EACCES);
-	idmap_is(test, c, 0, 0, RFP_CAPS_ALL & ~(BIT_ULL(CAP_DAC_OVERRIDE) |
-						 BIT_ULL(CAP_DAC_READ_SEARCH)));
-	KUNIT_EXPECT_EQ(test, idmap_open(test, c, &o.fh, RFP_OPEN_READ), RFP_EACCES);
-	idmap_is(test, c, 0, 0, BIT_ULL(CAP_DAC_READ_SEARCH));
-	KUNIT_EXPECT_EQ(test, idmap_open(test, c, &o.fh, RFP_OPEN_READ), 0);
 	KUNIT_EXPECT_EQ(test, idmap_open(test, c, &o.fh, RFP_OPEN_WRITE), RFP_EACCES);
-	idmap_is(test, c, FS_UID + 1, FS_UID + 1, BIT_ULL(CAP_DAC_OVERRIDE));
+	KUNIT_EXPECT_EQ(test, idmap_setattr(test, c, &o.fh, IDMAP_CRED, &chmod, &mode), RFP_EPERM);
+	KUNIT_EXPECT_EQ(test, idmap_setattr(test, c, &o.fh, IDMAP_CRED, &chown, &mode), RFP_EPERM);
+	KUNIT_EXPECT_EQ(test, idmap_setattr(test, c, &o.fh, IDMAP_CRED, &cut, &mode), RFP_EACCES);
+	idmap_is(test, c, FS_UID + 1, FS_UID + 1, true);
 	KUNIT_EXPECT_EQ(test, idmap_open(test, c, &o.fh, RFP_OPEN_WRITE), 0);
-	idmap_is(test, c, FS_UID, FS_UID, 0);
+	idmap_is(test, c, RFP_ID_NONE, RFP_ID_NONE, true);
+	KUNIT_EXPECT_EQ(test, idmap_open(test, c, &o.fh, RFP_OPEN_WRITE), 0);
+	KUNIT_EXPECT_EQ(test, idmap_setattr(test, c, &o.fh, IDMAP_CRED, &cut, &mode), 0);
+	idmap_is(test, c, FS_UID, FS_UID, false);
 	KUNIT_EXPECT_EQ(test, idmap_open(test, c, &o.fh, RFP_OPEN_WRITE), 0);
 	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, IDMAP_NAME), 0);
@@ -170,7 +207,7 @@ static void idmap_makes_nothing(struct kunit *test, struct fs_client *c, u32 uid
 	static const enum rfp_op makes[] = { RFP_CREATE, RFP_TMPFILE, RFP_MKDIR, RFP_MKNOD };
 	size_t i;
 
-	idmap_is(test, c, uid, gid, RFP_CAPS_ALL);
+	idmap_is(test, c, uid, gid, true);
 	for (i = 0; i < ARRAY_SIZE(makes); i++)
 		KUNIT_EXPECT_EQ_MSG(test, idmap_make(test, c, makes[i]), RFP_EOVERFLOW,
 				    "operation %d of user %u", makes[i], uid);
@@ -188,10 +225,10 @@ static void idmap_none(struct kunit *test)
 	idmap_makes_nothing(test, c, FS_UID, RFP_ID_NONE);
 	KUNIT_EXPECT_EQ(test, idmap_open(test, c, &o.fh, RFP_OPEN_WRITE), 0);
 	/* The group is the file's. */
-	idmap_is(test, c, RFP_ID_NONE, FS_UID, 0);
+	idmap_is(test, c, RFP_ID_NONE, FS_UID, false);
 	KUNIT_EXPECT_EQ(test, idmap_open(test, c, &o.fh, RFP_OPEN_READ), 0);
 	KUNIT_EXPECT_EQ(test, idmap_open(test, c, &o.fh, RFP_OPEN_WRITE), RFP_EACCES);
-	idmap_is(test, c, RFP_ID_NONE, RFP_ID_NONE, 0);
+	idmap_is(test, c, RFP_ID_NONE, RFP_ID_NONE, false);
 	KUNIT_EXPECT_EQ(test, idmap_open(test, c, &o.fh, RFP_OPEN_READ), RFP_EACCES);
 	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, IDMAP_NAME), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Golden bytes, as of draft-9: one body of every kind, as it is on the wire.
+ * Golden bytes, as of draft-10: one body of every kind, as it is on the wire.
  *
  * The bytes follow Documentation/protocol.rst, field by field; the functions beside them fill
  * the same values into the structs by name.  If a field moves, grows or changes its byte order,
@@ -95,7 +95,6 @@ static const u8 gold_setcred_req[] = {
 	0x21, 0x22, 0x23, 0x24,	/* uid */
 	0x31, 0x32, 0x33, 0x34,	/* gid */
 	0x41, 0x42, 0x43, 0x44,	/* ngroups */
-	0x51, 0x52, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58,	/* caps */
 };
 
 static void fill_setcred_req(void *body)
@@ -106,7 +105,6 @@ static void fill_setcred_req(void *body)
 	b->uid = cpu_to_le32(0x24232221);
 	b->gid = cpu_to_le32(0x34333231);
 	b->ngroups = cpu_to_le32(0x44434241);
-	b->caps = cpu_to_le64(0x5857565554535251ULL);
 }
 
 static const u8 gold_lookup_req[] = {
