@@ -89,16 +89,16 @@ static int rdmafs_setattr_send(struct mnt_idmap *idmap, struct inode *inode, str
 		open = rdmafs_file_open(attr->ia_file);
 		if (open && (open->flags & RFP_OPEN_WRITE))
 			rdmafs_op_use_open(op, open, &req->stateid);
-	} else if (attr->ia_valid & ATTR_FORCE) {
+	} else if ((attr->ia_valid & ATTR_FORCE) && !(attr->ia_valid & ATTR_SIZE)) {
 		/*
 		 * A write takes set-id bits away, by the right of an open for writing.  truncate(2)
-		 * does so, too, but has nothing to do with a lock that the open has lost.
+		 * does so, too, by the right of its caller: the open may be another user's.
 		 */
 		open = rdmafs_open_find(inode, RFP_OPEN_WRITE);
-		if (open && !((attr->ia_valid & ATTR_SIZE) && READ_ONCE(open->lock_lost)))
+		if (open) {
 			rdmafs_op_use_open(op, open, &req->stateid);
-		if (open)
 			rdmafs_open_put_sync(open);
+		}
 	}
 	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
 
