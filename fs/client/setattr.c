@@ -33,6 +33,8 @@ static void rdmafs_setattr_fill(struct mnt_idmap *idmap, struct rfp_setattr_req 
 	/* The VFS has guessed the mode without these bits from a cached one: the server knows. */
 	if (ia & (ATTR_KILL_SUID | ATTR_KILL_SGID)) {
 		valid |= RFP_SET_KILL_SUID;
+		if (ia & ATTR_KILL_SGID)
+			valid |= RFP_SET_KILL_SGID;
 		ia &= ~ATTR_MODE;
 	}
 	if (ia & ATTR_MODE) {

@@ -433,8 +433,10 @@ struct rfp_getattr_req {
 #define RFP_SET_MTIME	0x020	/* set to @mtime */
 #define RFP_SET_ATIME_NOW 0x040	/* set to the time of the server's clock */
 #define RFP_SET_MTIME_NOW 0x080	/* likewise */
-#define RFP_SET_KILL_SUID 0x100	/* remove set-id bits: ATTR_KILL_SUID and ATTR_KILL_SGID */
-#define RFP_SET_ALL	0x1ff
+#define RFP_SET_KILL_SUID 0x100	/* remove set-user-id, and set-group-id as for a write */
+#define RFP_SET_KILL_SGID 0x200	/* remove set-group-id, whoever the caller is */
+#define RFP_SET_KILL	(RFP_SET_KILL_SUID | RFP_SET_KILL_SGID)
+#define RFP_SET_ALL	0x3ff
 
 /**
  * struct rfp_setattr_req - 68 bytes; then fh

@@ -136,7 +136,8 @@ static void rdmafsd_iattr_mode(struct mnt_idmap *idmap, struct inode *inode, u32
 			       struct iattr *ia)
 {
 	bool chown = (ia->ia_valid & (ATTR_UID | ATTR_GID)) && !S_ISDIR(inode->i_mode);
-	bool kill = (valid & RFP_SET_KILL_SUID) && S_ISREG(inode->i_mode);
+	bool kill = (valid & RFP_SET_KILL) && S_ISREG(inode->i_mode);
+	bool sgid = (valid & RFP_SET_KILL_SGID) && kill;
 
 	lockdep_assert_held_write(&inode->i_rwsem);
 	if (chown)
@@ -145,7 +146,7 @@ static void rdmafsd_iattr_mode(struct mnt_idmap *idmap, struct inode *inode, u32
 		ia->ia_mode = (mode & S_IALLUGO) | (inode->i_mode & ~S_IALLUGO);
 		if (chown || kill) {
 			ia->ia_mode &= ~S_ISUID;
-			if (ia->ia_mode & 0010)
+			if (sgid || (ia->ia_mode & 0010))
 				ia->ia_mode &= ~S_ISGID;
 		}
 		ia->ia_valid |= ATTR_MODE;
@@ -153,19 +154,36 @@ static void rdmafsd_iattr_mode(struct mnt_idmap *idmap, struct inode *inode, u32
 	}
 	if (chown)
 		ia->ia_valid |= ATTR_KILL_SUID | setattr_should_drop_sgid(idmap, inode);
-	/* By the client's kernel the caller lacks CAP_FSETID for all files, if not for this one. */
+	/*
+	 * The client's kernel knows the caller better: it may lack CAP_FSETID there, or its group.
+	 * That takes more bits away than this server would by itself, and never fewer.
+	 */
 	if (kill)
 		ia->ia_valid |= ATTR_KILL_SUID | setattr_should_drop_sgid(idmap, inode) |
 				ATTR_KILL_PRIV;
+	if (sgid)
+		ia->ia_valid |= ATTR_KILL_SGID;
 }
 
 /*
  * To remove set-id bits, and nothing else, is what the VFS does when a file is written to: it
  * needs the right to write, not ownership.  A chown(2) that changes no id also comes down to
- * that, which the owner may do in any case: notify_change() decides.
+ * that, which the owner may do in any case: notify_change() decides.  A change of the size before
+ * it has shown the right.
  */
-static int rdmafsd_iattr_kill_only(struct rdmafsd_rq *rq, struct inode *inode, struct iattr *ia)
+static int rdmafsd_iattr_kill(struct rdmafsd_rq *rq, struct inode *inode, u32 valid,
+			      struct iattr *ia)
 {
+	u32 rest = valid;
+
+	if (valid & RFP_SET_SIZE)
+		rest &= ~(RFP_SET_SIZE | RFP_SET_MTIME_NOW);
+	if (!rest || (rest & ~RFP_SET_KILL))
+		return 0;
+	if (valid & RFP_SET_SIZE) {
+		ia->ia_valid |= ATTR_FORCE;
+		return 0;
+	}
 	if (rq->state && !(rq->state->file->f_mode & FMODE_WRITE))
 		return -EBADF;
 	if (rq->state || !inode_permission(rdmafsd_idmap(rq->exp), inode, MAY_WRITE))
@@ -190,11 +208,11 @@ static int rdmafsd_setattr_rest(struct rdmafsd_rq *rq, struct dentry *dentry,
 	err = rdmafsd_iattr_owner(sreq, valid, &ia);
 	if (!err)
 		err = rdmafsd_iattr_times(sreq, valid, &ia);
-	if (!err && valid == RFP_SET_KILL_SUID)
-		err = rdmafsd_iattr_kill_only(rq, inode, &ia);
+	if (!err)
+		err = rdmafsd_iattr_kill(rq, inode, valid, &ia);
 	if (err)
 		return err;
-	if (!ia.ia_valid && !(valid & (RFP_SET_MODE | RFP_SET_KILL_SUID))) {
+	if (!ia.ia_valid && !(valid & (RFP_SET_MODE | RFP_SET_KILL))) {
 		if (!(valid & RFP_SET_SIZE))
 			rdmafsd_change_none(rq, dentry, chg);
 		return 0;

@@ -234,10 +234,63 @@ static void idmap_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, IDMAP_NAME), 0);
 }
 
+/*
+ * Set-id bits must go when a file is cut by who does not own it, whatever the client asks for; it
+ * can ask for more of them to go.
+ */
+static void idmap_set_ids(struct kunit *test)
+{
+	enum { OTHER, MEMBER, ROOT };
+	static const struct {
+		u32 mode;
+		u32 caller;
+		u32 valid;
+		u32 left;
+	} cases[] = {
+		{ 06777, OTHER, RFP_SET_SIZE, 0777 },
+		{ 06777, OTHER, RFP_SET_KILL_SUID, 0777 },
+		{ 06777, OTHER, RFP_SET_SIZE | RFP_SET_KILL, 0777 },
+		{ 02666, OTHER, RFP_SET_SIZE, 0666 },
+		{ 06777, MEMBER, RFP_SET_SIZE, 0777 },
+		{ 02666, MEMBER, RFP_SET_SIZE, 02666 },
+		{ 02666, MEMBER, RFP_SET_KILL_SUID, 02666 },
+		{ 02666, MEMBER, RFP_SET_KILL, 0666 },
+		{ 02666, MEMBER, RFP_SET_SIZE | RFP_SET_KILL, 0666 },
+		{ 06777, ROOT, RFP_SET_SIZE, 06777 },
+		{ 06777, ROOT, RFP_SET_SIZE | RFP_SET_KILL_SUID, 0777 },
+		{ 02666, ROOT, RFP_SET_KILL_SUID, 02666 },
+		{ 02666, ROOT, RFP_SET_KILL, 0666 },
+	};
+	struct fs_client *c = fs_client(test);
+	struct idmap_change change = {};
+	struct fs_open o = {};
+	u32 mode;
+	size_t i;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, IDMAP_NAME, 0600, &o), 0);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		mode = 0;
+		change = (struct idmap_change){ .valid = RFP_SET_MODE, .mode = cases[i].mode };
+		KUNIT_EXPECT_EQ_MSG(test, idmap_setattr(test, c, &o.fh, FS_USER, &change, &mode), 0,
+				    "chmod of case %zu", i);
+		KUNIT_EXPECT_EQ_MSG(test, mode, cases[i].mode, "before case %zu", i);
+		idmap_is(test, c, FS_UID + 1, FS_UID + (cases[i].caller != MEMBER),
+			 cases[i].caller == ROOT);
+		change = (struct idmap_change){ .valid = cases[i].valid };
+		KUNIT_EXPECT_EQ_MSG(test,
+				    idmap_setattr(test, c, &o.fh, IDMAP_CRED, &change, &mode), 0,
+				    "case %zu", i);
+		KUNIT_EXPECT_EQ_MSG(test, mode, cases[i].left, "case %zu", i);
+	}
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, IDMAP_NAME), 0);
+}
+
 static struct kunit_case idmap_cases[] = {
 	KUNIT_CASE(idmap_registered),
 	KUNIT_CASE(idmap_root),
 	KUNIT_CASE(idmap_none),
+	KUNIT_CASE(idmap_set_ids),
 	{}
 };
 
