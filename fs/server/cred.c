@@ -22,7 +22,7 @@
  * number happens to be 0.  Only with RFP_REQ_CAPABLE he is the root of the client's machine.
  *
  * If the caller's user or group has no id in the file system then neither has the cred's: the VFS
- * takes it for no owner, and makes nothing for it (EOVERFLOW).
+ * takes it for no owner, and makes nothing for it (EOVERFLOW).  See rdmafsd_gid_none().
  *
  * A session's table is bounded by the number of identities and by the number of their groups.
  * Beyond that the identities that have been unused longest are evicted.  A request that uses an
@@ -32,7 +32,9 @@
  */
 #include <linux/atomic.h>
 #include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/jiffies.h>
+#include <linux/mnt_idmapping.h>
 #include <linux/sched/task.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -267,6 +269,33 @@ static kernel_cap_t rdmafsd_cred_caps(const struct rdmafsd_export *exp, kuid_t u
 	return caps;
 }
 
+/* Probes for a group that an export's mount does not map, and the distance between them. */
+#define RDMAFSD_GID_PROBES	64
+#define RDMAFSD_GID_STEP	0x4000000U
+
+/*
+ * The group of a caller that has none in the file system.  Where the export is an id-mapped mount
+ * the VFS has INVALID_GID for the group of what the mount does not map, and in_group_p() would find
+ * a caller with this group in it.  So it is one that no object has there: one that the mount maps
+ * to nothing, for which nothing is made either.  Where the export is not id-mapped, or seems to map
+ * all groups, it is INVALID_GID, and only a damaged file system has something of that group.
+ */
+static kgid_t rdmafsd_gid_none(const struct rdmafsd_export *exp)
+{
+	struct user_namespace *ns = exp->path.dentry->d_sb->s_user_ns;
+	struct mnt_idmap *idmap = rdmafsd_idmap(exp);
+	kgid_t gid;
+	u32 i;
+
+	for (i = 0; i < RDMAFSD_GID_PROBES && idmap != &nop_mnt_idmap; i++) {
+		/* The last of all, 4294967295, is INVALID_GID. */
+		gid = KGIDT_INIT((gid_t)-2 - i * RDMAFSD_GID_STEP);
+		if (!gid_valid(from_vfsgid(idmap, ns, VFSGIDT_INIT(gid))))
+			return gid;
+	}
+	return INVALID_GID;
+}
+
 static const struct cred *rdmafsd_cred_make(struct rdmafsd_ident *ident,
 					    struct rdmafsd_export *exp)
 {
@@ -301,7 +330,7 @@ static const struct cred *rdmafsd_cred_make(struct rdmafsd_ident *ident,
 	cred = prepare_kernel_cred(&init_task);
 	if (cred) {
 		cred->fsuid = uid;
-		cred->fsgid = gid;
+		cred->fsgid = gid_valid(gid) ? gid : rdmafsd_gid_none(exp);
 		set_groups(cred, groups);
 		cred->cap_inheritable = CAP_EMPTY_SET;
 		cred->cap_permitted = rdmafsd_cred_caps(exp, uid, capable, who->mapped);
