@@ -101,7 +101,10 @@ static int rxp_rx_init(struct rxp_conn *conn)
 	u32 nr = conn->nr_rx, i;
 	int ret;
 
-	/* On iWARP a peer's joined messages stay below a page: rxp_send_limit(). */
+	/*
+	 * The peer's device is most likely of our kind, and joins no more than stays below a page:
+	 * rxp_send_limit().
+	 */
 	if (conn->by_reference)
 		size = RXP_MSG_MAX;
 	ret = conn->ops->receives(conn, size);
@@ -134,7 +137,6 @@ static int rxp_rx_init(struct rxp_conn *conn)
 int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 		   enum ib_poll_context poll)
 {
-	struct ib_device *ib = conn->id->device;
 	u32 carried = rxp_slots_carried(slots, conn->index, conn->count);
 	u32 nr_recv = 2 * carried + RXP_RECV_RESERVE, i;
 	int ret;
@@ -144,9 +146,9 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 	conn->rdev = pool->rdev;
 	conn->slots = slots;
 	conn->nr_rx = nr_recv;
-	conn->by_reference = rdma_protocol_iwarp(ib, conn->id->port_num);
+	conn->by_reference = pool->rdev->quirks.by_reference;
 
-	if (nr_recv + 1 > ib->attrs.max_qp_wr)
+	if (nr_recv + 1 > conn->rdev->ib->attrs.max_qp_wr)
 		return -EINVAL;
 
 	ret = rxp_rx_init(conn);

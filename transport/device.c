@@ -101,6 +101,16 @@ static const struct rpol_domain_ops rxp_domain_ops = {
  * short_writes: rxe lets few packets travel unacknowledged, and asks for an acknowledgment seldom
  * inside a message.
  *
+ * by_reference: siw gives the pages of an unsignaled work request to TCP instead of a copy
+ * (siw_qp_prepare_tx() in 6.12).  TCP may send from them long after a later work request has
+ * completed, and even after the connection and its mapping are gone.
+ *
+ * rejects_reset: iWARP drivers report -ECONNREFUSED if the server's reply says that it rejects the
+ * connection, and the RDMA core relies on that.  siw and erdma report -ECONNRESET.
+ *
+ * connects_here: iWARP drivers begin to connect and report the end by an event.  siw connects its
+ * socket in the task that calls rdma_connect(), and in this task's network namespace.
+ *
  * message_ns: drivers that do the work of an RNIC in software take some ten microseconds for what
  * an RNIC does in one or two.
  */
@@ -112,7 +122,11 @@ static const struct {
 		.keeps_pages = true, .repeats_reg = true, .short_writes = true,
 		.message_ns = 20 * NSEC_PER_USEC,
 	} },
-	{ RDMA_DRIVER_SIW, { .keeps_pages = true, .message_ns = 20 * NSEC_PER_USEC } },
+	{ RDMA_DRIVER_SIW, {
+		.keeps_pages = true, .by_reference = true, .rejects_reset = true,
+		.connects_here = true, .message_ns = 20 * NSEC_PER_USEC,
+	} },
+	{ RDMA_DRIVER_ERDMA, { .rejects_reset = true, .message_ns = 2 * NSEC_PER_USEC } },
 	{ RDMA_DRIVER_MLX5, { .keeps_pages = true, .message_ns = 2 * NSEC_PER_USEC } },
 };
 

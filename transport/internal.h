@@ -183,12 +183,19 @@ struct rxp_proc_dir;
  * @keeps_pages:  an MR that is invalid keeps its translations
  * @repeats_reg:  the device may execute a REG_MR again until its chain is over
  * @short_writes: one long RDMA WRITE takes longer than short ones: rxp_build_writes()
+ * @by_reference: pages of unsignaled work requests are sent from where they are, perhaps after a
+ *		  later work request has completed
+ * @rejects_reset: a connection that the server rejects is reported as reset
+ * @connects_here: rdma_connect() waits for TCP, and uses the task's network namespace
  * @message_ns:   what one message more may cost both sides together, ns, until calls have shown it
  */
 struct rxp_quirks {
 	bool keeps_pages;
 	bool repeats_reg;
 	bool short_writes;
+	bool by_reference;
+	bool rejects_reset;
+	bool connects_here;
 	u32 message_ns;
 };
 
@@ -213,7 +220,7 @@ struct rxp_quirks {
  * @mr_least:   entries that each MR is charged at least
  * @quirks:     what its driver does that the verbs leave open, or forbid
  * @checks_inv: the device refuses to invalidate a key that is not registered
- * @tells_writes: each RDMA WRITE has a completion (iWARP)
+ * @tells_writes: each RDMA WRITE has a completion (iWARP: rxp_chain_ready())
  * @short_until: in jiffies: no new grants before; read and written without a lock
  */
 struct rxp_device {
@@ -593,7 +600,7 @@ struct rxp_conn_ops {
  * @moved:      when any chain, or an RDMA WRITE on iWARP, last completed, in jiffies; also read
  *		and written without the lock, as is @data_moved
  * @data_moved: the same for RDMA WRITEs, and for chains that begin with one
- * @by_reference: constant: the device sends unsignaled pages from where they are (iWARP)
+ * @by_reference: constant: that of @rdev's quirks, which is also asked for when @rdev is gone
  * @over:       the connection is dead and every chain was given back
  * @pending:    chains that wait for send-queue room
  * @posted:     chains that have had no completion, or will have none

@@ -62,9 +62,8 @@ void rxp_chain_init(struct rxp_chain *chain,
  *	   that, the peer drops it without looking at its contents.
  * @bytes: length of the message
  *
- * An iWARP device may send unsignaled pages by reference (siw does), and may hand them to TCP
- * long after the connection and its mapping are gone.  There, a message of a page or more is not
- * made quiet.
+ * A device that sends unsignaled pages by reference may hand them to TCP long after the connection
+ * and its mapping are gone.  There, a message of a page or more is not made quiet.
  *
  * Context: Any, also while the connection is being destroyed.
  */
@@ -139,8 +138,13 @@ static void rxp_chain_ready(struct rxp_conn *conn, struct rxp_chain *chain)
 			rxp_count(conn->stats, msgs_sent);
 			WRITE_ONCE(conn->sent, conn->sent + 1);
 		}
-		/* Otherwise siw may still send from its pages when the chain is done. */
-		if (conn->by_reference && wr->opcode == IB_WR_RDMA_WRITE)
+		/*
+		 * On any iWARP device, as TCP never gives up a peer that lives but takes nothing:
+		 * only a completion of each RDMA WRITE tells us whether data still moves
+		 * (rxp_send_stalled()).  It also keeps a device from sending by reference, which
+		 * might go on when the chain is done.
+		 */
+		if (wr->opcode == IB_WR_RDMA_WRITE && conn->rdev->tells_writes)
 			wr->send_flags |= IB_SEND_SIGNALED;
 	}
 	conn->sq_free -= chain->nr;
@@ -273,8 +277,8 @@ static void rxp_chains_done(struct list_head *list, bool ok)
  * rxp_send_limit - from now on messages may be joined into one
  * @conn: conn->cm holds what the peer said of its receives
  *
- * On iWARP, a joined message stays below a page as well: as with a single message, siw must not
- * send it as pages by reference.
+ * Where a device sends pages by reference, a joined message stays below a page, as a single one
+ * has to (rxp_chain_quiet()).
  *
  * Context: Any, before anything but the HELLO is sent.
  */

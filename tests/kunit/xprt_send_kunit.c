@@ -592,6 +592,13 @@ static void send_join_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->seen[0].bytes, 4 * PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, st->seen[1].bytes, PAGE_SIZE);
 
+	/* On iWARP, too, unless the device sends by reference. */
+	st->rdev.tells_writes = true;
+	rxp_send_limit(&st->conn);
+	KUNIT_EXPECT_EQ(test, st->conn.join_max, 4 * PAGE_SIZE);
+	send_make(&m[0], 0, PAGE_SIZE, false);
+	rxp_chain_quiet(&st->conn, &m[0].chain, PAGE_SIZE);
+	KUNIT_EXPECT_TRUE(test, m[0].chain.quiet);
 	st->conn.by_reference = true;
 	rxp_send_limit(&st->conn);
 	st->nr_seen = 0;
@@ -621,8 +628,8 @@ static void send_join_limit(struct kunit *test)
 	rxp_send_limit(&st->conn);
 
 	/*
-	 * By reference, the device sends a page or an RDMA WRITE when a quiet chain would long
-	 * be given back: it must not be quiet.
+	 * By reference, the device sends a page when a quiet chain would long be given back: it
+	 * must not be quiet.  An RDMA WRITE has to be signaled on iWARP.
 	 */
 	send_make(&m[0], 1, PAGE_SIZE, false);
 	rxp_chain_quiet(&st->conn, &m[0].chain, PAGE_SIZE);
@@ -630,7 +637,7 @@ static void send_join_limit(struct kunit *test)
 	st->nr_seen = 0;
 	send_make(&m[1], 2, 64, true);
 	rxp_post(&st->conn, &m[1].chain);
-	KUNIT_EXPECT_PTR_EQ(test, st->seen[0].cqe, &st->conn.err_cqe);
+	KUNIT_ASSERT_PTR_EQ(test, st->seen[0].cqe, &st->conn.err_cqe);
 	send_complete(st, st->seen[0].cqe, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, m[1].done, 0);
 	rxp_send_end(&st->conn);

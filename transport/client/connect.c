@@ -98,10 +98,11 @@ static int rxc_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
 	u8 len = 0;
 
 	rej = rdma_consumer_reject_data(conn->id, event, &len);
-	if (!rej && rdma_protocol_iwarp(conn->id->device, conn->id->port_num)) {
+	/* No connection is rejected that rxc_connect() has not asked for: @conn->rdev is set. */
+	if (!rej && conn->rdev->quirks.rejects_reset) {
 		/*
-		 * siw reports ECONNRESET, which rdma_consumer_reject_data() does not take for a
-		 * reject by the server: look at the private data here.
+		 * rdma_consumer_reject_data() does not take ECONNRESET for a reject by the server:
+		 * look at the private data here.
 		 */
 		rej = event->param.conn.private_data;
 		len = event->param.conn.private_data_len;
@@ -412,7 +413,8 @@ static int rxc_resolve(struct rdmafs_xprt *x, struct rxp_conn *conn, unsigned in
  * Wait for WELCOME.  In siw_accept() (6.12) the server tells the client of the connection a
  * moment before it listens for data on it, and finds what arrives in between only when more
  * arrives.  The client sends nothing after HELLO until it is answered, so on iWARP an empty
- * RDMA WRITE is sent now and then.
+ * RDMA WRITE is sent now and then: on any device, since the server's may be siw whatever the
+ * client's is.
  */
 static int rxc_welcome_wait(struct rxp_conn *conn, unsigned int step_ms)
 {
@@ -573,8 +575,8 @@ static int rxc_connecting_thread(void *arg)
 }
 
 /*
- * siw connects its socket inside rdma_connect() and waits there until TCP gives up, two minutes
- * by default; only a signal ends that.  So a thread of its own calls it, and gets a SIGKILL
+ * With siw, rdma_connect() connects a socket and waits until TCP gives up, two minutes by
+ * default; only a signal ends that.  So a thread of its own calls it, and gets a SIGKILL
  * when the step's time is over or when the caller is killed.  The thread has ended when this
  * returns.
  */
@@ -630,12 +632,10 @@ static int rxc_connect(struct rdmafs_xprt *x, struct rxc_attempt *a,
 		memcpy(cm.session, x->session, sizeof(cm.session));
 	}
 	/*
-	 * siw makes its socket in the network namespace of the current task, and a thread's is
-	 * the first one.  In any other namespace mount(8) has to call rdma_connect() itself,
-	 * unbounded.
+	 * The socket is made in the network namespace of the current task, and a thread's is the
+	 * first one.  In any other namespace mount(8) has to call rdma_connect() itself, unbounded.
 	 */
-	if (rdma_protocol_iwarp(conn->id->device, conn->id->port_num) &&
-	    net_eq(x->net, &init_net))
+	if (conn->rdev->quirks.connects_here && net_eq(x->net, &init_net))
 		ret = rxc_connect_bounded(conn->id, &param, a->step_ms);
 	else
 		ret = rdma_connect(conn->id, &param);
