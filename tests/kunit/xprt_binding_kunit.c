@@ -148,7 +148,7 @@ bool rxp_mr_capped(struct rxp_pool *pool, u32 entries)
 	return false;
 }
 
-bool rxs_session_overdue(struct rdmafs_xprt_session *s, bool *more)
+bool rxs_session_note_overdue(struct rdmafs_xprt_session *s, bool *more)
 {
 	return false;
 }

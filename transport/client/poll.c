@@ -22,8 +22,11 @@
 /* While the score is low, one wait in so many polls. */
 #define RXC_POLL_REST	256
 
-/* No lock: if tasks do this at once an update may be lost, but the score is a guess anyway. */
-static bool rxc_poll_pays(struct rdmafs_xprt *x)
+/*
+ * Choose whether a wait polls, and count those that rest.  No lock: if tasks do this at once an
+ * update may be lost, but the score is a guess anyway.
+ */
+static bool rxc_poll_choose(struct rdmafs_xprt *x)
 {
 	u32 rested;
 
@@ -64,7 +67,7 @@ bool rdmafs_xprt_poll(struct rdmafs_xprt *x, struct completion *done)
 	u64 end;
 
 	/* A plugged call has not been posted: the task has to unplug or sleep first. */
-	if (likely(!us) || current->plug || !rxc_poll_pays(x))
+	if (likely(!us) || current->plug || !rxc_poll_choose(x))
 		return false;
 	rdmafs_test_point("poll_look", 0);
 	end = ktime_get_ns() + us * NSEC_PER_USEC;

@@ -85,10 +85,11 @@ static bool rxc_slot_overdue(const struct rxc_slot *slot, bool wanted, unsigned 
 }
 
 /*
- * Is a call overdue at two heartbeats in a row, in the same state?  At the first alone its
- * messages may have come and not been handled yet: this machine may have stood still.
+ * Note at a heartbeat whether a call is overdue; returns whether it was so at the last one, too, in
+ * the same state.  At the first alone its messages may have come and not been handled yet: this
+ * machine may have stood still.
  */
-static bool rxc_slot_overdue_twice(struct rxc_slot *slot, bool wanted, unsigned long before)
+static bool rxc_slot_note_overdue(struct rxc_slot *slot, bool wanted, unsigned long before)
 {
 	struct rxc_io *io = slot->call ? slot->call->x.io : NULL;
 	enum rxc_call_state last;
@@ -123,7 +124,7 @@ void rxc_calls_revoke(struct rdmafs_xprt *x)
 	if (excess)
 		revoked = rxc_entries_awaited(x);
 	for (i = 0; x->state == RXC_UP && i < x->slot_account.max; i++) {
-		if (!rxc_slot_overdue_twice(&x->slots[i], excess, before))
+		if (!rxc_slot_note_overdue(&x->slots[i], excess, before))
 			continue;
 		pr_warn_ratelimited("rdmafs: %pISpc does not answer a CANCEL, or take what is sent: disconnecting\n",
 				    &x->addr);

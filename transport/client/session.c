@@ -242,7 +242,7 @@ static bool rxc_conn_moves(const struct rdmafs_xprt *x, const struct rxp_conn *c
  * and then just to gain time, so the time is bounded in all by RXC_MISSED_MAX beats for each
  * slot.
  */
-static bool rxc_conn_beats(const struct rdmafs_xprt *x, struct rxp_conn *conn)
+static bool rxc_conn_beat(const struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
 	struct rxc_conn *cc = rxc_conn(conn);
 	/*
@@ -304,7 +304,7 @@ static void rxc_heartbeat(struct work_struct *work)
 
 	spin_lock_bh(&x->lock);
 	for (i = 0; x->state == RXC_UP && i < x->nr_conns; i++)
-		dead |= !rxc_conn_beats(x, x->conns[i]);
+		dead |= !rxc_conn_beat(x, x->conns[i]);
 	spin_unlock_bh(&x->lock);
 	/*
 	 * The time of before the check: data that moves in that jiffy counts for two beats rather

@@ -560,7 +560,7 @@ bool rxs_sessions_tick(struct rdmafs_xprt_server *server)
 	list_for_each_entry(s, &server->sessions, link) {
 		spin_lock_bh(&s->lock);
 		rxs_grants_shed(s);
-		if (rxs_session_overdue(s, &more)) {
+		if (rxs_session_note_overdue(s, &more)) {
 			pr_warn_ratelimited("rdmafs: %s leaves requests half done: disconnecting\n",
 					    s->member.name);
 			rxs_session_lose_conns(s);

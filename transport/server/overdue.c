@@ -50,12 +50,12 @@ static bool rxs_req_held_too_long(const struct rxs_req *req, u32 held_ms)
 #define RXS_LOOK_AGAIN	(HZ / 5)
 
 /*
- * Does a send queue stand at two looks, RXS_LOOK_AGAIN apart?  At the first alone its
- * completions may not have been handled yet: this machine may have stood still.  @before and
- * @ever: rxp_send_stalled(); @more is set if it is to be looked at again.
+ * Note whether a send queue stands; returns whether it does at two looks, RXS_LOOK_AGAIN apart.  At
+ * the first alone its completions may not have been handled yet: this machine may have stood still.
+ * @before and @ever: rxp_send_stalled(); @more is set if it is to be looked at again.
  */
-static bool rxs_conn_stalled(struct rxp_conn *conn, unsigned long before, unsigned long ever,
-			     bool *more)
+static bool rxs_conn_note_stalled(struct rxp_conn *conn, unsigned long before, unsigned long ever,
+				  bool *more)
 {
 	u64 first = rxp_send_stalled(conn, before, ever);
 	struct rxs_conn *sc = rxs_conn(conn);
@@ -68,11 +68,13 @@ static bool rxs_conn_stalled(struct rxp_conn *conn, unsigned long before, unsign
 }
 
 /*
- * Does a client not take what is sent to it?  Pages of replies stand in our send queue then.
+ * Note whether a client does not take what is sent to it; returns whether it has not for too long.
+ * Pages of replies stand in our send queue then.
  * On iWARP that may last for ever: TCP takes a window that is shut, or nearly, for a peer that
  * lives, and the client is heard.  The time is the same as for requests that are held.
  */
-static bool rxs_session_stalled(const struct rdmafs_xprt_session *s, u32 held_ms, bool *more)
+static bool rxs_session_note_stalled(const struct rdmafs_xprt_session *s, u32 held_ms,
+				     bool *more)
 {
 	unsigned long held = msecs_to_jiffies(held_ms);
 	unsigned long ever = jiffies - held * s->nr_slots;
@@ -85,12 +87,12 @@ static bool rxs_session_stalled(const struct rdmafs_xprt_session *s, u32 held_ms
 		before = ever;
 	for (i = 0; i < s->nr_conns; i++)
 		if (s->conns[i] && !rxp_conn_is_lost(s->conns[i]))
-			stands |= rxs_conn_stalled(s->conns[i], before, ever, more);
+			stands |= rxs_conn_note_stalled(s->conns[i], before, ever, more);
 	return stands;
 }
 
 /**
- * rxs_session_overdue - test whether a client holds for too long what it does not use
+ * rxs_session_note_overdue - note whether a client holds what it does not use
  * @s:    the session; its lock and the server's are held
  * @more: set if the session has to be tested again
  *
@@ -98,9 +100,9 @@ static bool rxs_session_stalled(const struct rdmafs_xprt_session *s, u32 held_ms
  *
  * Context: any but hard interrupt, both locks held.
  *
- * Return: true if so: its connections are to end.
+ * Return: true if it has held something for too long: its connections are to end.
  */
-bool rxs_session_overdue(struct rdmafs_xprt_session *s, bool *more)
+bool rxs_session_note_overdue(struct rdmafs_xprt_session *s, bool *more)
 {
 	unsigned long before = jiffies - rxp_grace();
 	u32 held_ms = s->server->limits.held_ms;
@@ -121,7 +123,7 @@ bool rxs_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 		if (wanted && rxs_req_overdue(s->slots[i].req, before))
 			return true;
 	}
-	if (!rxs_session_stalled(s, held_ms, more))
+	if (!rxs_session_note_stalled(s, held_ms, more))
 		return false;
 	s->server->held_dropped++;
 	return true;

@@ -302,7 +302,7 @@ static enum rxs_arrival rxs_call_take(struct rxs_req *req, struct rxp_conn *conn
 	if (granted && arrival == RXS_ARRIVAL_NEW) {
 		if (rxs_grant_use(req, conn)) {
 			rxs_session_progress(s);
-			*invalid = rxs_sink_invalid(req, wc, false);
+			*invalid = rxs_sink_inv_arrived(req, wc, false);
 			rxs_req_move(req, *invalid ? RXS_REQ_DATA : RXS_REQ_INVALIDATE);
 		} else {
 			rxs_req_forget(req, RXS_REQ_FORGET);

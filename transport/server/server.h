@@ -629,7 +629,7 @@ void rxs_slot_leave(struct rdmafs_xprt_session *s, struct rxs_slot *slot,
 void *rxs_req_buf(struct rxs_req *req);
 void rxs_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
 
-bool rxs_session_overdue(struct rdmafs_xprt_session *s, bool *more);
+bool rxs_session_note_overdue(struct rdmafs_xprt_session *s, bool *more);
 bool rxs_sessions_tick(struct rdmafs_xprt_server *server);
 void rxs_grants_pause(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
 		      int error);
@@ -650,7 +650,7 @@ bool rxs_req_unclaim(struct rxs_req *req);
 void rxs_req_post_cancelled(struct rxs_req *req, struct rxs_answer *a);
 void rxs_req_fetch(struct rxs_req *req);
 void rxs_sink_inv(struct rxs_req *req);
-bool rxs_sink_invalid(struct rxs_req *req, const struct ib_wc *wc, bool own);
+bool rxs_sink_inv_arrived(struct rxs_req *req, const struct ib_wc *wc, bool own);
 void rxs_req_data_in_grant(struct rxs_req *req, bool invalid);
 const char *rxs_data_arrived(struct rxp_conn *conn, const struct rxp_frame *f,
 			     const struct ib_wc *wc);

@@ -42,12 +42,12 @@ static void rxs_req_drop_sink(struct rxs_req *req)
 }
 
 /*
- * May a request wait for translations?  It keeps its pages, so except for the first that waits,
- * half of what the session and its client may have is left to requests that don't wait.  A client
- * that is refused repeats the WRITE when another that waits is answered, or after a delay: so none
- * is left out.
+ * Take a place among the requests that wait for translations; returns false if this one may not
+ * wait.  It would keep its pages, so except for the first that waits, half of what the session and
+ * its client may have is left to requests that don't wait.  A client that is refused repeats the
+ * WRITE when another that waits is answered, or after a delay: so none is left out.
  */
-static bool rxs_req_may_claim(struct rxs_req *req)
+static bool rxs_req_take_place(struct rxs_req *req)
 {
 	u32 places = DIV_ROUND_UP(req->session->nr_slots, 2);
 	u32 nr = atomic_inc_return(&rxs_pool(req->pool)->claims);
@@ -86,8 +86,8 @@ static int rxs_req_sink(struct rxs_req *req, struct rxp_pool *pool)
 			if (PTR_ERR(mr) == -E2BIG)
 				return -E2BIG;
 			rxs_grants_pause(req->session->server, pool, pages, PTR_ERR(mr));
-			return PTR_ERR(mr) == -EAGAIN && rxs_req_may_claim(req) ? -EINPROGRESS :
-										  -EAGAIN;
+			return PTR_ERR(mr) == -EAGAIN && rxs_req_take_place(req) ? -EINPROGRESS :
+										   -EAGAIN;
 		}
 		req->mr = mr;
 	}
@@ -400,15 +400,15 @@ void rxs_sink_inv(struct rxs_req *req)
 }
 
 /**
- * rxs_sink_invalid - test whether the client has invalidated a sink's key, and whether that holds
+ * rxs_sink_inv_arrived - handle the invalidation of a sink's key that came with a message, if any
  * @req: the WRITE
- * @wc:	 completion of the message that may have done so
+ * @wc:	 completion of the message
  * @own: the key was registered for this request, by its STCRW, not for a grant
  *
  * Context: process, the completion queue's worker; the session's lock held.
- * Return: true if so; else the caller invalidates it, see rxs_sink_inv().
+ * Return: true if the key is invalid now; else the caller invalidates it, see rxs_sink_inv().
  */
-bool rxs_sink_invalid(struct rxs_req *req, const struct ib_wc *wc, bool own)
+bool rxs_sink_inv_arrived(struct rxs_req *req, const struct ib_wc *wc, bool own)
 {
 	lockdep_assert_held(&req->session->lock);
 	if (!(wc->wc_flags & IB_WC_WITH_INVALIDATE))
@@ -450,7 +450,7 @@ const char *rxs_data_arrived(struct rxp_conn *conn, const struct rxp_frame *f,
 		return "data for no write";
 	}
 	rxs_session_progress(s);
-	invalid = rxs_sink_invalid(req, wc, true);
+	invalid = rxs_sink_inv_arrived(req, wc, true);
 	rxs_req_move(req, invalid ? RXS_REQ_DATA : RXS_REQ_INVALIDATE);
 	kref_get(&req->ref);	/* for the rest of this function, or the LOCAL_INV */
 	spin_unlock_bh(&s->lock);
