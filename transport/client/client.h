@@ -444,6 +444,6 @@ void rxc_deferred_fail(struct rdmafs_xprt *x);
 
 void rxc_waiters_dismiss(struct rdmafs_xprt *x);
 void rxc_expire_init(struct rdmafs_xprt *x);
-void rxc_expire_stop(struct rdmafs_xprt *x);
+void rxc_expire_exit(struct rdmafs_xprt *x);
 
 #endif

@@ -131,12 +131,12 @@ void rxc_expire_init(struct rdmafs_xprt *x)
 }
 
 /**
- * rxc_expire_stop - stop looking for deadlines
+ * rxc_expire_exit - stop looking for deadlines
  * @x: a session without calls, to be freed
  *
  * Context: process, sleeps.
  */
-void rxc_expire_stop(struct rdmafs_xprt *x)
+void rxc_expire_exit(struct rdmafs_xprt *x)
 {
 	cancel_delayed_work_sync(&x->expire);
 }

@@ -6,24 +6,25 @@
  * READ that was cancelled, a RECALL wants grants back, an EVENT is handed on to the mount, and the
  * first message is the WELCOME.
  *
- * The peer may send anything.  rxc_call_find() tests whether a message fits the call that it names;
- * one that does not ends the connection.
+ * The peer may send anything.  rxc_call_match() tests whether a message fits the call that it
+ * names; one that does not ends the connection.
  */
 #include <linux/slab.h>
 #include "transport/client/client.h"
 #include "transport/client/trace.h"
 
 /*
- * Find the call that a frame names, and move it by @event, which is what the frame is to the call.
+ * Match a frame with the call that it names, and move that by @event, which is what the frame is to
+ * it.
  * NULL: there is no such call, and nothing has changed; @wrong is what the server has done.
  *
  * What a server says of a call comes in order, on the connection of the call's slot, and ends with
  * the reply.  So a frame that fits no call is never just late, unless the connection is lost, which
  * rxc_recv() looks at.  Which frames may cross ours on the way is in the table of states (state.c).
  */
-static struct rdmafs_xprt_call *rxc_call_find(struct rdmafs_xprt *x, const struct rxp_frame *f,
-					      const struct ib_wc *wc, enum rxc_call_event event,
-					      const char **wrong)
+static struct rdmafs_xprt_call *rxc_call_match(struct rdmafs_xprt *x, const struct rxp_frame *f,
+					       const struct ib_wc *wc, enum rxc_call_event event,
+					       const char **wrong)
 {
 	struct rxc_slot *slot = &x->slots[f->slot];
 	struct rdmafs_xprt_call *call = slot->call;
@@ -168,7 +169,7 @@ static const char *rxc_reply_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 
 	spin_lock_bh(&x->lock);
 	old = x->slots[f->slot].state;
-	call = rxc_call_find(x, f, wc, event, &wrong);
+	call = rxc_call_match(x, f, wc, event, &wrong);
 	if (!call) {
 		spin_unlock_bh(&x->lock);
 		return wrong;
@@ -206,7 +207,7 @@ static const char *rxc_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 	bool fire;
 
 	spin_lock_bh(&x->lock);
-	call = rxc_call_find(x, f, wc, RXC_CALL_EV_STCRW, &wrong);
+	call = rxc_call_match(x, f, wc, RXC_CALL_EV_STCRW, &wrong);
 	if (!call) {
 		spin_unlock_bh(&x->lock);
 		return wrong;
@@ -237,7 +238,7 @@ static const char *rxc_revoked_arrived(struct rdmafs_xprt *x, const struct rxp_f
 	struct rxp_mr *mr;
 
 	spin_lock_bh(&x->lock);
-	call = rxc_call_find(x, f, wc, RXC_CALL_EV_REVOKED, &wrong);
+	call = rxc_call_match(x, f, wc, RXC_CALL_EV_REVOKED, &wrong);
 	if (!call) {
 		spin_unlock_bh(&x->lock);
 		return wrong;

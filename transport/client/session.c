@@ -601,7 +601,7 @@ void rdmafs_xprt_close(struct rdmafs_xprt *x)
 	disable_delayed_work_sync(&x->recover);
 	rxc_recover_step(x);
 	rxc_deferred_exit(x);
-	rxc_expire_stop(x);
+	rxc_expire_exit(x);
 	rxc_free(x);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_close);

@@ -133,7 +133,8 @@ static void rxc_slots_join(struct rxc_slots *s, struct rxc_slot_waiter *w)
 	w->arrival = ++s->waits;
 }
 
-static void rxc_slots_release(struct rxc_slot_waiter *w, int slot)
+/* A waiter gets @slot, or the error that this is. */
+static void rxc_slot_waiter_finish(struct rxc_slot_waiter *w, int slot)
 {
 	list_del_init(&w->link);
 	WRITE_ONCE(w->slot, slot);
@@ -150,7 +151,7 @@ static void rxc_slots_hand_out(struct rxc_slots *s)
 
 	lockdep_assert_held(&s->lock);
 	while ((w = rxc_slots_next(s)))
-		rxc_slots_release(w, rxc_slots_take(s, w->kind));
+		rxc_slot_waiter_finish(w, rxc_slots_take(s, w->kind));
 }
 
 /**
@@ -339,7 +340,7 @@ static void rxc_slots_dismiss_locked(struct rxc_slots *s, int error)
 	lockdep_assert_held(&s->lock);
 	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++)
 		list_for_each_entry_safe(w, tmp, &s->waiters[k], link)
-			rxc_slots_release(w, error);
+			rxc_slot_waiter_finish(w, error);
 }
 
 /**
