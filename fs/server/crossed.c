@@ -365,10 +365,10 @@ void rdmafsd_crossed_ended(struct rdmafsd_export *exp)
 /*
  * Find the live export at @dentry.  0: @found is the export, in flight; 1: there is none, and the
  * caller is to make it; RFP_OFFLINE: the client is to come again.  An export that ends, for ever
- * perhaps as its disk is dead, does not count if another file system is there now, that of @domain.
+ * perhaps as its disk is dead, does not count if another file system is there now, that of @resource.
  */
 static int rdmafsd_crossed_find(struct rdmafsd_export *parent, const struct dentry *dentry,
-				u64 domain, struct rdmafsd_crossing *making,
+				u64 resource, struct rdmafsd_crossing *making,
 				struct rdmafsd_export **found)
 {
 	struct rdmafsd_crossing *other;
@@ -387,7 +387,7 @@ static int rdmafsd_crossed_find(struct rdmafsd_export *parent, const struct dent
 			*found = exp;
 			break;
 		}
-		if (exp->domain == domain)
+		if (exp->resource == resource)
 			ret = RFP_OFFLINE;
 	}
 	if (ret == 1)
@@ -505,16 +505,16 @@ free:
 }
 
 /* The file system that is mounted on a directory now, or the directory's own, as a number. */
-static u64 rdmafsd_crossed_domain(struct rdmafsd_export *parent, struct dentry *dentry)
+static u64 rdmafsd_crossed_resource(struct rdmafsd_export *parent, struct dentry *dentry)
 {
 	struct path path = { .mnt = mntget(parent->path.mnt), .dentry = dget(dentry) };
-	u64 domain;
+	u64 resource;
 
 	/* If it fails so does the making, and the path is still one to be put. */
 	follow_down(&path, 0);
-	domain = path.dentry->d_sb->s_dev;
+	resource = path.dentry->d_sb->s_dev;
 	path_put(&path);
-	return domain;
+	return resource;
 }
 
 /**
@@ -536,10 +536,10 @@ int rdmafsd_crossed_get(struct rdmafsd_export *parent, struct dentry *dentry,
 {
 	struct rdmafsd_crossing making = { .parent = parent, .dentry = dentry };
 	struct rdmafsd_export *exp;
-	u64 domain = rdmafsd_crossed_domain(parent, dentry);
+	u64 resource = rdmafsd_crossed_resource(parent, dentry);
 	int err;
 
-	err = rdmafsd_crossed_find(parent, dentry, domain, &making, &exp);
+	err = rdmafsd_crossed_find(parent, dentry, resource, &making, &exp);
 	if (!err) {
 		err = rdmafsd_crossed_check(exp);
 		if (err)

@@ -264,23 +264,23 @@ bool rdmafsd_export_ends(u32 id)
 }
 
 /**
- * rdmafsd_export_domain - get the number of a live export's file system
+ * rdmafsd_export_resource - get the number of a live export's file system
  * @id: the export's id
  *
  * Context: any; does not sleep.
  * Return: the number; or 0: there is no such export, or it ends, so requests that name it are
  * refused.
  */
-u64 rdmafsd_export_domain(u32 id)
+u64 rdmafsd_export_resource(u32 id)
 {
 	struct rdmafsd_export *exp;
-	u64 domain;
+	u64 resource;
 
 	rcu_read_lock();
 	exp = xa_load(&rdmafsd_exports, id);
-	domain = exp && !percpu_ref_is_dying(&exp->inflight) ? exp->domain : 0;
+	resource = exp && !percpu_ref_is_dying(&exp->inflight) ? exp->resource : 0;
 	rcu_read_unlock();
-	return domain;
+	return resource;
 }
 
 /**
@@ -540,7 +540,7 @@ int rdmafsd_export_begin(struct rdmafsd_export *exp)
 	int err;
 
 	exp->whole = IS_ROOT(exp->path.dentry);
-	exp->domain = exp->path.dentry->d_sb->s_dev;
+	exp->resource = exp->path.dentry->d_sb->s_dev;
 	rdmafsd_commit_init(exp);
 
 	rdmafsd_keys_init(exp);

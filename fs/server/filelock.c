@@ -436,7 +436,7 @@ struct rdmafsd_export *rdmafsd_locks_export(struct rdmafsd_session *ses, unsigne
 }
 
 /**
- * rdmafsd_lock_domain - find the file system of a lock that a session waits for
+ * rdmafsd_lock_resource - find the file system of a lock that a session waits for
  * @ses:   the session
  * @token: the client's name for it, from the wire
  *
@@ -445,17 +445,17 @@ struct rdmafsd_export *rdmafsd_locks_export(struct rdmafsd_session *ses, unsigne
  * Context: any; does not sleep.
  * Return: the number of the file system; 0: there is no such lock.
  */
-u64 rdmafsd_lock_domain(struct rdmafsd_session *ses, u32 token)
+u64 rdmafsd_lock_resource(struct rdmafsd_session *ses, u32 token)
 {
 	struct rdmafsd_lock *lk;
-	u64 domain;
+	u64 resource;
 
 	/* A lock leaves the table before its open is put, so the open's memory is there as well. */
 	rcu_read_lock();
 	lk = xa_load(&ses->locks, token);
-	domain = lk ? lk->st->exp->domain : 0;
+	resource = lk ? lk->st->exp->resource : 0;
 	rcu_read_unlock();
-	return domain;
+	return resource;
 }
 
 /**

@@ -78,7 +78,7 @@ void rdmafsd_owners_exit(void);
  *	    guarded by that list's lock
  * @sleeps: there is a thread, or will be; guarded by the same lock
  * @refs:   one of the session's table, one for each request at work with it
- * @rcu:    defers its freeing, for rdmafsd_lock_domain()
+ * @rcu:    defers its freeing, for rdmafsd_lock_resource()
  */
 struct rdmafsd_lock {
 	struct file_lock fl;

@@ -343,23 +343,23 @@ static void rdmafsd_fh_via(const struct rfp_fh *fh, const struct rdmafsd_fh_head
 }
 
 /**
- * rdmafsd_fh_domain - find the file system that a request with a handle may block on
+ * rdmafsd_fh_resource - find the file system that a request with a handle may block on
  * @fh: the handle, from the wire, not checked
  *
  * Context: any; does not sleep.
  * Return: its number.  If its export is not live: that of the one above it, in which the search
  * for it begins.  0: there is none, the request will be refused.
  */
-u64 rdmafsd_fh_domain(const struct rfp_fh *fh)
+u64 rdmafsd_fh_resource(const struct rfp_fh *fh)
 {
 	struct rdmafsd_fh_head head;
 	struct rfp_fh at = *fh, via;
-	u64 domain;
+	u64 resource;
 
 	while (rdmafsd_fh_parse(&at, &head)) {
-		domain = rdmafsd_export_domain(le32_to_cpu(head.id));
-		if (domain || !head.via)
-			return domain;
+		resource = rdmafsd_export_resource(le32_to_cpu(head.id));
+		if (resource || !head.via)
+			return resource;
 		rdmafsd_fh_via(&at, &head, &via);
 		at = via;
 	}

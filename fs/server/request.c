@@ -85,14 +85,14 @@ int rdmafsd_rq_state(struct rdmafsd_rq *rq, u64 id)
  */
 int rdmafsd_rq_source(struct rdmafsd_rq *rq, u64 id)
 {
-	u64 domain = rdmafsd_state_domain(rq->ses, id);
+	u64 resource = rdmafsd_state_resource(rq->ses, id);
 	int err;
 
 	/*
 	 * The thread was given to the request for the target's file system (waits.c).  The last put
 	 * of a state closes its file, so it must not be that of a file in another one.
 	 */
-	if (domain && domain != rq->exp->domain)
+	if (resource && resource != rq->exp->resource)
 		return -EXDEV;
 	err = rdmafsd_state_get(rq->ses, id, &rq->source);
 	if (err)

@@ -225,7 +225,7 @@ struct rdmafsd_export_params {
  * @unknown:	clients may yet come back for opens that the server does not know of; without a
  *		lock, cleared for good by rdmafsd_export_unknown()
  * @path:	its root, a reference until the work @end; constant
- * @domain:	number of its file system, which requests in it may block on, see waits.c;
+ * @resource:	number of its file system, which requests in it may block on, see waits.c;
  *		constant
  * @whole:	@path is the root of its file system: every directory is inside; constant
  * @commit:	how changes are brought to stable storage in its file system; constant
@@ -290,7 +290,7 @@ struct rdmafsd_export {
 	u64 started;
 	bool unknown;
 	struct path path;
-	u64 domain;
+	u64 resource;
 	bool whole;
 	enum rdmafsd_commit commit;
 	u8 fsid[16];
@@ -370,7 +370,7 @@ void rdmafsd_export_end(struct rdmafsd_export *exp);
 ssize_t rdmafsd_exports_ending(char *page);
 void rdmafsd_exports_rearm(void);
 struct rdmafsd_export *rdmafsd_export_find_id(u32 id);
-u64 rdmafsd_export_domain(u32 id);
+u64 rdmafsd_export_resource(u32 id);
 bool rdmafsd_export_ends(u32 id);
 bool rdmafsd_export_unknown(struct rdmafsd_export *exp);
 struct rdmafsd_export *rdmafsd_export_find_name(const char *name, size_t len);
@@ -658,7 +658,7 @@ struct rdmafsd_state {
 int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 		      struct file *file, struct rdmafsd_claim *claim, u64 *id);
 int rdmafsd_state_get(struct rdmafsd_session *ses, u64 id, struct rdmafsd_state **state);
-u64 rdmafsd_state_domain(struct rdmafsd_session *ses, u64 id);
+u64 rdmafsd_state_resource(struct rdmafsd_session *ses, u64 id);
 void rdmafsd_state_put(struct rdmafsd_state *st);
 bool rdmafsd_state_remove(struct rdmafsd_session *ses, struct rdmafsd_state *st);
 bool rdmafsd_state_close(struct rdmafsd_session *ses, u64 id, bool closed);
@@ -767,7 +767,7 @@ struct rdmafsd_claim {
 
 void rdmafsd_locks_end(struct rdmafsd_session *ses, const struct rdmafsd_export *exp);
 struct rdmafsd_export *rdmafsd_locks_export(struct rdmafsd_session *ses, unsigned long *index);
-u64 rdmafsd_lock_domain(struct rdmafsd_session *ses, u32 token);
+u64 rdmafsd_lock_resource(struct rdmafsd_session *ses, u32 token);
 bool rdmafsd_file_unlock(struct file *file);
 void rdmafsd_locks_kick(const struct inode *inode);
 void rdmafsd_locks_show(struct seq_file *m);
@@ -860,7 +860,7 @@ void rdmafsd_orphans_exit(struct rdmafsd_export *exp);
 
 /* ----------------------------------------------------- handles, attributes */
 
-u64 rdmafsd_fh_domain(const struct rfp_fh *fh);
+u64 rdmafsd_fh_resource(const struct rfp_fh *fh);
 int rdmafsd_fh_fits(struct rdmafsd_export *exp);
 u32 rdmafsd_crossed_id(struct rdmafsd_export *parent, const struct rfp_fh *via,
 		       const struct path *path);

@@ -118,7 +118,7 @@ int rdmafsd_state_get(struct rdmafsd_session *ses, u64 id, struct rdmafsd_state 
 }
 
 /**
- * rdmafsd_state_domain - find the file system of the open that a stateid names
+ * rdmafsd_state_resource - find the file system of the open that a stateid names
  * @ses: the client's session
  * @id:  the stateid, from the wire
  *
@@ -126,16 +126,16 @@ int rdmafsd_state_get(struct rdmafsd_session *ses, u64 id, struct rdmafsd_state 
  * Return: the number of the file system, also while the export ends, since a CLOSE blocks in the
  * file system then, too; 0: there is no such open.
  */
-u64 rdmafsd_state_domain(struct rdmafsd_session *ses, u64 id)
+u64 rdmafsd_state_resource(struct rdmafsd_session *ses, u64 id)
 {
 	struct rdmafsd_state *st;
-	u64 domain;
+	u64 resource;
 
 	rcu_read_lock();
 	st = xa_load(&ses->states, lower_32_bits(id));
-	domain = st && st->id == id ? st->exp->domain : 0;
+	resource = st && st->id == id ? st->exp->resource : 0;
 	rcu_read_unlock();
-	return domain;
+	return resource;
 }
 
 /**

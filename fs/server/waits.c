@@ -18,27 +18,27 @@
 #include <linux/unaligned.h>
 #include "request.h"
 
-static u64 rdmafsd_attach_domain(struct rfp_dec *dec)
+static u64 rdmafsd_attach_resource(struct rfp_dec *dec)
 {
 	struct rdmafsd_export *exp;
 	struct rfp_str name;
-	u64 domain;
+	u64 resource;
 
 	rfp_dec_str(dec, &name, RFP_EXPORT_NAME_MAX);
 	if (dec->bad)
 		return 0;
 	exp = rdmafsd_export_find_name(name.s, name.len);
-	domain = exp ? exp->domain : 0;
+	resource = exp ? exp->resource : 0;
 	rdmafsd_export_put(exp);
-	return domain;
+	return resource;
 }
 
-static u64 rdmafsd_handle_domain(struct rfp_dec *dec)
+static u64 rdmafsd_handle_resource(struct rfp_dec *dec)
 {
 	struct rfp_fh fh;
 
 	rfp_dec_fh(dec, &fh);
-	return dec->bad ? 0 : rdmafsd_fh_domain(&fh);
+	return dec->bad ? 0 : rdmafsd_fh_resource(&fh);
 }
 
 /**
@@ -64,7 +64,7 @@ u64 rdmafsd_waits_for(struct rdmafs_xprt_req *req, void *ctx)
 	 * rdmafsd_handle() will close the file, which may block.
 	 */
 	if (req->priv)
-		return ((struct rdmafsd_state *)req->priv)->exp->domain;
+		return ((struct rdmafsd_state *)req->priv)->exp->resource;
 	if (req->body_len < sizeof(*head))
 		return 0;
 	op = rdmafsd_op_of(head);
@@ -72,19 +72,19 @@ u64 rdmafsd_waits_for(struct rdmafs_xprt_req *req, void *ctx)
 		return 0;
 	/* The lock that waits may be all that is left of its open. */
 	if (op == &rdmafsd_lockcancel_op && req->body_len >= sizeof(*creq))
-		return rdmafsd_lock_domain(ses, le32_to_cpu(creq->token));
+		return rdmafsd_lock_resource(ses, le32_to_cpu(creq->token));
 	if (op->stateid && req->body_len >= op->stateid + sizeof(id))
 		id = get_unaligned_le64(req->body + op->stateid);
 	if (id)
-		return rdmafsd_state_domain(ses, id);
+		return rdmafsd_state_resource(ses, id);
 	rfp_dec_init(&dec, req->body, req->body_len);
 	rfp_dec_fixed(&dec, op->fixed);
 	switch (op->parts[0]) {
 	case RDMAFSD_PART_FH:
 	case RDMAFSD_PART_DIR:
-		return rdmafsd_handle_domain(&dec);
+		return rdmafsd_handle_resource(&dec);
 	case RDMAFSD_PART_EXPORT:
-		return rdmafsd_attach_domain(&dec);
+		return rdmafsd_attach_resource(&dec);
 	}
 	return 0;
 }

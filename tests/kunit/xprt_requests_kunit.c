@@ -447,11 +447,11 @@ static void requests_ahead(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(r->second));
 }
 
-/* Send requests in @nr slots, for file system @domain, or for none if that is 0. */
+/* Send requests in @nr slots, for file system @resource, or for none if that is 0. */
 static void requests_begin(struct kunit *test, struct raw *raw, u16 slot, u16 nr, u8 how,
-			   u8 domain)
+			   u8 resource)
 {
-	const u8 body[8] = { how, domain };
+	const u8 body[8] = { how, resource };
 	struct rxp_frame f = {
 		.slot = slot, .seq = 1, .body = body, .body_len = sizeof(body),
 	};
@@ -462,23 +462,23 @@ static void requests_begin(struct kunit *test, struct raw *raw, u16 slot, u16 nr
 
 /* The same, and wait until the server has seen them.  @how says what they wait for. */
 static void requests_block(struct kunit *test, struct raw *raw, u16 slot, u16 nr, u8 how,
-			   u8 domain)
+			   u8 resource)
 {
-	requests_begin(test, raw, slot, nr, how, domain);
+	requests_begin(test, raw, slot, nr, how, resource);
 	requests_seen(test, raw);
 }
 
 /* Send a request that does not block; it must be answered. */
-static void requests_answered(struct kunit *test, struct raw *raw, u16 slot, u8 domain)
+static void requests_answered(struct kunit *test, struct raw *raw, u16 slot, u8 resource)
 {
-	requests_begin(test, raw, slot, 1, 0, domain);
+	requests_begin(test, raw, slot, 1, 0, resource);
 	raw_expect(test, raw, RXP_REPLY, 0, slot, 1);
 }
 
 /* Send a blocking request in each of the session's slots. */
-static void requests_fill(struct kunit *test, struct raw *raw, u8 domain)
+static void requests_fill(struct kunit *test, struct raw *raw, u8 resource)
 {
-	requests_block(test, raw, 0, RAW_SLOTS, REQUESTS_HELD, domain);
+	requests_block(test, raw, 0, RAW_SLOTS, REQUESTS_HELD, resource);
 }
 
 static void requests_count(const atomic_t *count, int nr)

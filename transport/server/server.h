@@ -20,7 +20,7 @@
 #include "transport/server/reqstate.h"
 #include "transport/server/sessionstate.h"
 
-#define RXS_DOMAIN_BITS		6
+#define RXS_RESOURCE_BITS	6
 
 /*
  * A slot may have so many requests at a time that are not freed.  A client that sends the next
@@ -431,9 +431,9 @@ static inline bool rxs_req_connected(const struct rxs_req *req)
  * @share:   number of threads that one session may have at a time; constant
  * @client_share: number that all sessions of one client may have together; constant
  * @serving: number of threads that have a request
- * @domains: &struct rxs_domain: what requests wait for, or may (turns.c)
- * @nr_domains: number of @domains
- * @parked:  clients' parts of domains that have more requests than they may have threads
+ * @resources: &struct rxs_resource: what requests wait for, or may (turns.c)
+ * @nr_resources: number of @resources
+ * @parked:  clients' parts of resources that have more requests than they may have threads
  */
 struct rxs_threads {
 	spinlock_t lock;
@@ -447,8 +447,8 @@ struct rxs_threads {
 	u32 share;
 	u32 client_share;
 	u32 serving;
-	struct hlist_head domains[1 << RXS_DOMAIN_BITS];
-	u32 nr_domains;
+	struct hlist_head resources[1 << RXS_RESOURCE_BITS];
+	u32 nr_resources;
 	struct list_head parked;
 };
 
@@ -643,7 +643,7 @@ void rxs_threads_add(struct rxs_threads *ts, struct rxs_req *req);
 void rxs_turns_add(struct rxs_threads *ts, struct rxs_req *req, u64 key);
 struct rxs_req *rxs_turns_take(struct rxs_threads *ts);
 void rxs_turns_served(struct rxs_threads *ts, struct rxs_turns *turns, struct rxs_part *part);
-void rxs_domains_free(struct rxs_threads *ts);
+void rxs_resources_free(struct rxs_threads *ts);
 void rxs_req_run(struct rxs_req *req);
 void rxs_req_claim_init(struct rxs_req *req);
 bool rxs_req_unclaim(struct rxs_req *req);

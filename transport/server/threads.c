@@ -306,5 +306,5 @@ void rxs_threads_stop(struct rxs_threads *ts)
 		spin_unlock_bh(&ts->lock);
 		kfree(t);
 	}
-	rxs_domains_free(ts);
+	rxs_resources_free(ts);
 }

@@ -8,11 +8,11 @@
  *
  * Requests block in a file system: one that is frozen, or whose disk does not answer, blocks
  * all requests for it.  So the service tells for each request what it may wait for, its
- * *domain*.  A domain has no more threads than it leaves free: half of them if it is alone, a
- * quarter if another half is blocked in another domain, and so on.  The same holds for each
- * client's *part* of a domain and the three quarters of the threads that the client may have: a
+ * *resource*.  A resource has no more threads than it leaves free: half of them if it is alone, a
+ * quarter if another half is blocked in another resource, and so on.  The same holds for each
+ * client's *part* of a resource and the three quarters of the threads that the client may have: a
  * client that uses file systems that do not answer keeps a thread for one that does.  (Of 32
- * threads a client may have 24: 12 in the first of such domains, then 6, 3 and 2, and one is
+ * threads a client may have 24: 12 in the first of such resources, then 6, 3 and 2, and one is
  * left.)
  *
  * A request whose turn comes when its part has no room is parked with the part.  It counts
@@ -26,14 +26,14 @@
 #include "transport/server/server.h"
 
 /*
- * Domains of a server, and parts of a client, that are kept though they have no request now:
+ * Resources of a server, and parts of a client, that are kept though they have no request now:
  * one may come.
  */
-#define RXS_DOMAINS_IDLE	64
+#define RXS_RESOURCES_IDLE	64
 #define RXS_PARTS_IDLE		8
 
 /**
- * struct rxs_domain - a resource that requests may wait for, such as a file system
+ * struct rxs_resource - what requests may wait for, such as a file system
  * @node:    in its hash bucket
  * @key:     the service's number for it
  * @serving: number of threads that have a request for it
@@ -41,7 +41,7 @@
  *
  * All of it is guarded by rxs_threads.lock.
  */
-struct rxs_domain {
+struct rxs_resource {
 	struct hlist_node node;
 	u64 key;
 	u32 serving;
@@ -49,11 +49,11 @@ struct rxs_domain {
 };
 
 /**
- * struct rxs_part - the requests of one client for one domain
+ * struct rxs_part - the requests of one client for one resource
  * @node:    in its client's list of parts
  * @client:  the client; no reference, as the sessions of the part's requests have one
- * @key:     the domain's
- * @domain:  the domain, valid while the part has requests
+ * @key:     the resource's
+ * @resource: the resource, valid while the part has requests
  * @parked:  requests whose turn came when there was no room
  * @link:    in the list of parts with parked requests, the one that has waited longest first
  * @serving: number of threads that have a request of it
@@ -65,7 +65,7 @@ struct rxs_part {
 	struct list_head node;
 	struct rxs_client *client;
 	u64 key;
-	struct rxs_domain *domain;
+	struct rxs_resource *resource;
 	struct list_head parked;
 	struct list_head link;
 	u32 serving;
@@ -159,44 +159,44 @@ static void rxs_client_next(struct rxs_threads *ts, struct rxs_client *client)
 		list_move_tail(client->waiting.next, &ts->turns);
 }
 
-/* ------------------------------------------------------------------------- domains */
+/* ----------------------------------------------------------------------- resources */
 
-static struct hlist_head *rxs_domain_bucket(struct rxs_threads *ts, u64 key)
+static struct hlist_head *rxs_resource_bucket(struct rxs_threads *ts, u64 key)
 {
-	return &ts->domains[hash_64(key, RXS_DOMAIN_BITS)];
+	return &ts->resources[hash_64(key, RXS_RESOURCE_BITS)];
 }
 
-static struct rxs_domain *rxs_domain_find(struct rxs_threads *ts, u64 key)
+static struct rxs_resource *rxs_resource_find(struct rxs_threads *ts, u64 key)
 {
-	struct rxs_domain *d;
+	struct rxs_resource *r;
 
 	lockdep_assert_held(&ts->lock);
-	hlist_for_each_entry(d, rxs_domain_bucket(ts, key), node)
-		if (d->key == key)
-			return d;
+	hlist_for_each_entry(r, rxs_resource_bucket(ts, key), node)
+		if (r->key == key)
+			return r;
 	return NULL;
 }
 
-static void rxs_domain_free(struct rxs_threads *ts, struct rxs_domain *d)
+static void rxs_resource_free(struct rxs_threads *ts, struct rxs_resource *r)
 {
-	hlist_del(&d->node);
-	ts->nr_domains--;
-	kfree(d);
+	hlist_del(&r->node);
+	ts->nr_resources--;
+	kfree(r);
 }
 
-static struct rxs_domain *rxs_domain_get(struct rxs_threads *ts, u64 key)
+static struct rxs_resource *rxs_resource_get(struct rxs_threads *ts, u64 key)
 {
-	struct rxs_domain *d = rxs_domain_find(ts, key);
+	struct rxs_resource *r = rxs_resource_find(ts, key);
 
-	if (d)
-		return d;
-	d = kzalloc(sizeof(*d), GFP_ATOMIC | __GFP_NOWARN);
-	if (!d)
+	if (r)
+		return r;
+	r = kzalloc(sizeof(*r), GFP_ATOMIC | __GFP_NOWARN);
+	if (!r)
 		return NULL;
-	d->key = key;
-	hlist_add_head(&d->node, rxs_domain_bucket(ts, key));
-	ts->nr_domains++;
-	return d;
+	r->key = key;
+	hlist_add_head(&r->node, rxs_resource_bucket(ts, key));
+	ts->nr_resources++;
+	return r;
 }
 
 /* --------------------------------------------------------------------------- parts */
@@ -226,33 +226,33 @@ static struct rxs_part *rxs_part_get(struct rxs_client *client, u64 key)
  */
 static void rxs_part_join(struct rxs_threads *ts, struct rxs_req *req, u64 key)
 {
-	struct rxs_domain *d = NULL;
+	struct rxs_resource *r = NULL;
 	struct rxs_part *part = NULL;
 
 	lockdep_assert_held(&ts->lock);
 	if (key)
-		d = rxs_domain_get(ts, key);
-	if (d)
+		r = rxs_resource_get(ts, key);
+	if (r)
 		part = rxs_part_get(req->session->turns.client, key);
 	req->part = part;
 	if (!part)
 		return;
-	part->domain = d;
+	part->resource = r;
 	part->nr++;
-	d->nr++;
+	r->nr++;
 }
 
 /* A request of @part has been served. */
 static void rxs_part_leave(struct rxs_threads *ts, struct rxs_part *part)
 {
 	struct rxs_client *client = part->client;
-	struct rxs_domain *d = part->domain;
+	struct rxs_resource *r = part->resource;
 
 	lockdep_assert_held(&ts->lock);
-	d->serving--;
+	r->serving--;
 	part->serving--;
-	if (!--d->nr && ts->nr_domains > RXS_DOMAINS_IDLE)
-		rxs_domain_free(ts, d);
+	if (!--r->nr && ts->nr_resources > RXS_RESOURCES_IDLE)
+		rxs_resource_free(ts, r);
 	if (!--part->nr && client->nr_parts > RXS_PARTS_IDLE) {
 		list_del(&part->node);
 		client->nr_parts--;
@@ -264,7 +264,7 @@ static void rxs_part_leave(struct rxs_threads *ts, struct rxs_part *part)
 static bool rxs_part_has_room(const struct rxs_threads *ts, const struct rxs_part *part)
 {
 	lockdep_assert_held(&ts->lock);
-	return !part || (part->domain->serving < ts->nr - ts->serving &&
+	return !part || (part->resource->serving < ts->nr - ts->serving &&
 			 part->serving < ts->client_share - part->client->serving);
 }
 
@@ -286,7 +286,7 @@ static void rxs_part_park(struct rxs_threads *ts, struct rxs_req *req)
 /*
  * Make one parked request the next of its session, if there is room for it.  This is called for
  * each thread that is done with a request, and again when a request has been given to a thread:
- * the thread that one domain has given up may go to another, and may leave room in the first
+ * the thread that one resource has given up may go to another, and may leave room in the first
  * all the same.
  */
 static void rxs_parts_unpark(struct rxs_threads *ts)
@@ -369,7 +369,7 @@ struct rxs_req *rxs_turns_take(struct rxs_threads *ts)
 			ts->serving++;
 			if (req->part) {
 				req->part->serving++;
-				req->part->domain->serving++;
+				req->part->resource->serving++;
 			}
 			rxs_turns_update(ts, turns);
 			rxs_parts_unpark(ts);
@@ -406,18 +406,18 @@ void rxs_turns_served(struct rxs_threads *ts, struct rxs_turns *turns, struct rx
 }
 
 /**
- * rxs_domains_free - free all domains: no request will come any more
+ * rxs_resources_free - free all resources: no request will come any more
  * @ts: the threads, stopped
  *
  * Context: process.
  */
-void rxs_domains_free(struct rxs_threads *ts)
+void rxs_resources_free(struct rxs_threads *ts)
 {
 	struct hlist_node *next;
-	struct rxs_domain *d;
+	struct rxs_resource *r;
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(ts->domains); i++)
-		hlist_for_each_entry_safe(d, next, &ts->domains[i], node)
-			rxs_domain_free(ts, d);
+	for (i = 0; i < ARRAY_SIZE(ts->resources); i++)
+		hlist_for_each_entry_safe(r, next, &ts->resources[i], node)
+			rxs_resource_free(ts, r);
 }
