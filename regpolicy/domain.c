@@ -314,7 +314,7 @@ void rpol_domain_get_stats(struct rpol_domain *dom, struct rpol_domain_stats *st
 }
 EXPORT_SYMBOL_GPL(rpol_domain_get_stats);
 
-/* Whether a member has idle or lent MRs, which a later tick may take or call back. */
+/* Whether a member has idle or lent MRs, which a later tick may take or recall. */
 static bool anything_idle_locked(struct rpol_domain *dom)
 {
 	struct rpol_member *mem;

@@ -8,7 +8,7 @@
  * MRs would take longer than to make an MR.
  *
  * A lent MR counts as idle as well.  It is taken by the same rules, but only when
- * no idle MR of its member may be taken: it has to be called back, and comes only
+ * no idle MR of its member may be taken: it has to be recalled, and comes only
  * when its owner, or the peer that may use it, gives it back.
  */
 #include <linux/kernel.h>
@@ -186,7 +186,7 @@ static struct rpol_mr *idle_victim_locked(struct rpol_domain *dom, struct rpol_m
 	return best;
 }
 
-/* Takes an idle MR, or calls back one that is lent; both locks are held: see rpol_free_soon(). */
+/* Takes an idle MR, or recalls one that is lent; both locks are held: see rpol_free_soon(). */
 static void make_victim_locked(struct rpol_domain *dom, struct rpol_member *mem,
 			       struct rpol_mr *mr, enum rpol_revoke_why why)
 {
@@ -239,7 +239,7 @@ static void ask_locked(struct rpol_domain *dom, struct rpol_member *mem)
 }
 
 /**
- * rpol_idle_revoke_locked - make victims of a member's idle MRs, and call lent ones back
+ * rpol_idle_revoke_locked - make victims of a member's idle MRs, and recall lent ones
  * @dom: its domain
  * @mem: the member
  * @entries: number of entries to take, at least, if the member has so many to give

@@ -490,7 +490,7 @@ EXPORT_SYMBOL_GPL(rpol_mr_idle);
  * @mr: the MR, bound; the owner keeps it and must be able to find it
  *
  * For an MR that the peer may use unasked, or that waits for its I/O.  It counts as idle.
- * When claims wait, the policy calls lent MRs back by the rules by which idle MRs become
+ * When claims wait, the policy recalls lent MRs by the rules by which idle MRs become
  * victims: rpol_mr_recalled() is true then, and ops->reclaim() is called.  rpol_mr_regain()
  * or rpol_mr_idle() ends the loan.
  *
@@ -539,7 +539,7 @@ EXPORT_SYMBOL_GPL(rpol_mr_regain);
  * @mr: the MR; the caller's own locking keeps it lent meanwhile
  *
  * Context: any; takes no lock.
- * Return: true from when the MR was called back until it is regained or idle.
+ * Return: true from when the MR was recalled until it is regained or idle.
  */
 bool rpol_mr_recalled(const struct rpol_mr *mr)
 {
@@ -648,7 +648,7 @@ EXPORT_SYMBOL_GPL(rpol_mr_freed);
  * rpol_mr_flush - make victims of all idle MRs of a member
  * @mem: the member; its reclaim callback is called if there are any
  *
- * Lent MRs are called back.
+ * Lent MRs are recalled.
  *
  * Context: any but hard interrupt; takes the locks of domain and member, and may make
  * callbacks.

@@ -21,7 +21,7 @@
  *	rpol_mr_regain() binds a lent MR again: the peer has used it, or the owner
  *			 needs it or is to destroy it
  *	reclaim()	 is the policy's request to destroy some idle MRs, which are
- *			 victims now, or to call some lent MRs back
+ *			 victims now, or to recall some lent MRs
  *	rpol_mr_reap()	 gives the owner a victim to deregister
  *	rpol_mr_freed()	 says that this was done, and ends the charge
  *	rpol_uncharge()	 ends the charge of an MR that was destroyed while bound
@@ -166,7 +166,7 @@ enum rpol_mr_state {
  * @link:    on a list of its member; the policy's
  * @state:   the policy's; the owner makes the MR with RPOL_MR_BOUND, which is 0
  * @idle_at: when it fell idle or was lent, in ns of the domain's clock; the policy's
- * @recalled_at: when it was called back, likewise
+ * @recalled_at: when it was recalled, likewise
  * @uses:    number of times it was bound again; the policy's
  * @class:   0..RPOL_NR_CLASSES - 1; set by the owner
  * @entries: entries that it is charged; set by the owner
@@ -183,9 +183,9 @@ struct rpol_mr {
 
 /**
  * struct rpol_member_ops - callbacks to the owner of a member
- * @reclaim: there are victims, or lent MRs to be called back, or both.  The owner has a
+ * @reclaim: there are victims, or lent MRs to be recalled, or both.  The owner has a
  *	     worker fetch each victim by rpol_mr_reap(), destroy it and call
- *	     rpol_mr_freed().  The worker also calls back all lent MRs for which
+ *	     rpol_mr_freed().  The worker also recalls all lent MRs for which
  *	     rpol_mr_recalled() is true.  Not called after rpol_member_destroy() has
  *	     returned
  */
@@ -248,7 +248,7 @@ struct rpol_waiter {
  * @charged:	entries charged now
  * @in_use:	entries of these that are bound to an I/O now
  * @idle:	entries of these that are idle now and not yet victims
- * @lent:	entries of these that are lent now and not called back
+ * @lent:	entries of these that are lent now and not recalled
  * @waiting:	entries that waiting claims ask for now
  * @waiters:	claims that wait now
  * @demand:	the most entries that it had in use and waited for, in the last half to one
@@ -263,13 +263,13 @@ struct rpol_waiter {
  * @refused:	claims that ended because they were not to wait, the task was killed, they
  *		were cancelled or dismissed, or the member was shut down
  * @reclaims:	number of times that reclaim() was due
- * @revoked:	idle MRs that became victims, and lent MRs that were called back
+ * @revoked:	idle MRs that became victims, and lent MRs that were recalled
  * @cuts:	number of times that its window was cut below what it had in use, except back
  *		to where it was cut before, or to more, after it had grown
  * @charged_us: entry-microseconds charged: the sum of the next four
  * @bound_us:	entry-microseconds bound, mostly to I/Os
  * @converting_us: entry-microseconds on the way from this member to others: of victims, and
- *		of lent MRs that were called back
+ *		of lent MRs that were recalled
  * @idle_us:	entry-microseconds idle or lent while no member of the domain stood in line
  * @idle_waited_us: entry-microseconds idle or lent while a member stood in line
  * @waiting_us: entry-microseconds that claims waited for
@@ -315,7 +315,7 @@ struct rpol_member_stats {
  * @capacity:	entries that the RNIC has
  * @charged:	entries charged to all members
  * @reserved_min: sum of the members' minima
- * @revoking:	entries of victims and of lent MRs that were called back, still charged
+ * @revoking:	entries of victims and of lent MRs that were recalled, still charged
  * @members:	number of members
  * @waiters:	claims of all members that wait now
  * @waits:	claims that had to wait, ever; this and all fields below only grow

@@ -89,7 +89,7 @@ TRACE_EVENT(rdmafs_policy_window,
 				   { RPOL_WINDOW_CALM, "calm" }))
 );
 
-/* An idle MR has become a victim, or a lent one is called back. */
+/* An idle MR has become a victim, or a lent one is recalled. */
 TRACE_EVENT(rdmafs_policy_revoke,
 	TP_PROTO(const struct rpol_member *mem, const struct rpol_mr *mr,
 		 enum rpol_revoke_why why),

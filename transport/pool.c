@@ -34,7 +34,7 @@ static void rxp_pool_reap_work(struct work_struct *work)
  * rxp_pool_reclaim - have a worker do what the policy wants of a pool
  * @ctx: the pool; it exists until its member is destroyed
  *
- * The policy has MRs to be destroyed, or grants to be called back.
+ * The policy has MRs to be destroyed, or grants to be recalled.
  *
  * Context: Any; must not sleep.
  */

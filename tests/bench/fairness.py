@@ -197,7 +197,7 @@ def wait_until(what, seconds, condition):
 
 
 def called_back():
-    """Sinks that the server has called back, and the microseconds until they came."""
+    """Sinks that the server has recalled, and the microseconds until they came."""
     stats = [counters(path) for path in glob.glob("/proc/fs/rdmafs/client-*/stats")]
     return [sum(s[k] for s in stats) for k in ("sinks_recalled", "sinks_recalled_us")]
 
