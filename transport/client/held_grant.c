@@ -122,9 +122,9 @@ void rxc_grants_drop(struct rdmafs_xprt *x)
 	u32 i;
 
 	lockdep_assert_held(&x->lock);
-	if (trace_rdmafs_held_grant_forgotten_enabled())
+	if (trace_rdmafs_held_grant_dropped_enabled())
 		for (i = 0; i < x->nr_grants; i++)
-			rxc_grant_trace(forgotten, x, &x->grants[i]);
+			rxc_grant_trace(dropped, x, &x->grants[i]);
 	x->nr_grants = 0;
 }
 

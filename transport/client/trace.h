@@ -177,7 +177,7 @@ RDMAFS_HELD_GRANT_STEP(rdmafs_held_grant_given);	/* a WRITE's reply brought it *
 RDMAFS_HELD_GRANT_STEP(rdmafs_held_grant_used);		/* a WRITE is about to go into it */
 RDMAFS_HELD_GRANT_STEP(rdmafs_held_grant_recalled);	/* a RECALL with its key came */
 RDMAFS_HELD_GRANT_STEP(rdmafs_held_grant_returned);	/* a RETURN is about to be sent */
-RDMAFS_HELD_GRANT_STEP(rdmafs_held_grant_forgotten);	/* the connections are gone */
+RDMAFS_HELD_GRANT_STEP(rdmafs_held_grant_dropped);	/* the connections are gone */
 
 #endif
 
