@@ -364,7 +364,6 @@ static u32 rxc_message_ns(const struct rdmafs_xprt *x)
 bool rxc_io_overlaps(struct rdmafs_xprt *x, const struct rxc_io *io)
 {
 	const struct rxc_cost *cost = rxc_io_cost(x, io);
-
 	enum rdmafs_xprt_reg reg = READ_ONCE(x->reg);
 
 	if (io->direct)

@@ -487,7 +487,6 @@ void rxs_req_run(struct rxs_req *req)
 	struct rdmafs_xprt_server *server = s->server;
 	/* Read before the request is counted: a test that sees the count may change the knob. */
 	u32 us = rdmafs_test_knob(service_us);
-
 	bool fetch;
 
 	spin_lock_bh(&s->lock);
