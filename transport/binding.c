@@ -92,7 +92,7 @@ static const u8 rxp_mr_table[RXP_MR_NR_STATES][RXP_MR_NR_EVENTS] = {
  * @state: the state
  * @event: the event
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: the next state; RXP_MR_NR_STATES: the event can't happen in @state.
  */
@@ -118,7 +118,7 @@ static void rxp_mr_move(struct rxp_mr *mr, enum rxp_mr_event event)
  * @mr:   idle
  * @conn: about to post the chain; a reference is taken until @mr is idle or destroyed
  *
- * Context: Any but hard interrupt; @conn->sq_lock held.  Takes the pool's lock.
+ * Context: any but hard interrupt; @conn->sq_lock held.  Takes the pool's lock.
  */
 void rxp_mr_posted(struct rxp_mr *mr, struct rxp_conn *conn)
 {
@@ -136,7 +136,7 @@ void rxp_mr_posted(struct rxp_mr *mr, struct rxp_conn *conn)
  * @inv: the chain invalidates it
  * @ok:  the chain was executed
  *
- * Context: Any but hard interrupt, before the chain's own done().  Takes the pool's lock.
+ * Context: any but hard interrupt, before the chain's own done().  Takes the pool's lock.
  */
 void rxp_mr_chain_done(struct rxp_mr *mr, bool inv, bool ok)
 {
@@ -159,7 +159,7 @@ void rxp_mr_chain_done(struct rxp_mr *mr, bool inv, bool ok)
  * @mr:    not idle; the caller has compared the key
  * @waits: the caller gives the MR back only after the chain that registers it is over
  *
- * Context: Any but hard interrupt; takes the pool's lock.
+ * Context: any but hard interrupt; takes the pool's lock.
  *
  * Return: true: the MR is idle, now or, if the caller @waits, when that chain is over.  false:
  * the key may be valid, or become valid; the caller has to invalidate it.
@@ -191,7 +191,7 @@ bool rxp_mr_remote_inv(struct rxp_mr *mr, bool waits)
  *
  * The LOCAL_INV is posted behind the registration, on the connection that registers @mr.
  *
- * Context: Any but hard interrupt; takes the pool's lock and the connection's sq_lock.
+ * Context: any but hard interrupt; takes the pool's lock and the connection's sq_lock.
  *
  * Return: 0; -ENOTCONN: that connection is over, or its registration has failed.  Then done()
  * will not be called, and the caller gives the MR to rxp_mr_put().

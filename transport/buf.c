@@ -35,7 +35,7 @@ static void rxp_buf_unidle(struct rxp_pool *pool, const struct rxp_buf *buf)
  * rxp_buf_decay - free the buffers of a pool that have been idle for RXP_IDLE_SECS
  * @work: the pool's decay
  *
- * Context: Process context; takes the pool's lock.
+ * Context: process; takes the pool's lock.
  */
 void rxp_buf_decay(struct work_struct *work)
 {
@@ -93,7 +93,7 @@ static struct rxp_buf *rxp_buf_spare(struct rxp_pool *pool)
  * @pool: the pool
  * @keep: bytes of idle buffers that may stay
  *
- * Context: Process context; takes @pool->lock.
+ * Context: process; takes @pool->lock.
  */
 void rxp_buf_trim(struct rxp_pool *pool, u64 keep)
 {
@@ -161,7 +161,7 @@ static int rxp_buf_class(u32 len)
  * rxp_buf_size - the size of the buffer that rxp_buf_get() makes
  * @len: bytes asked for, 1..RDMAFS_XPRT_DATA_MAX
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: bytes of the buffer.
  */
@@ -179,7 +179,7 @@ u32 rxp_buf_size(u32 len)
  *	  "Who owns memory until when")
  * @len:  bytes, 1..RDMAFS_XPRT_DATA_MAX
  *
- * Context: Any but hard interrupt; takes @pool->lock.
+ * Context: any but hard interrupt; takes @pool->lock.
  *
  * Return: a buffer of at least @len bytes, or NULL if none of its class is idle.
  */
@@ -207,7 +207,7 @@ struct rxp_buf *rxp_buf_get_idle(struct rxp_pool *pool, u32 len)
  * @pool: the pool
  * @len:  bytes, 1..RDMAFS_XPRT_DATA_MAX
  *
- * Context: Process context, may sleep for memory.
+ * Context: process, may sleep for memory.
  *
  * Return: a buffer of at least @len bytes, or NULL.
  */
@@ -254,7 +254,7 @@ out_free:
  * @pool: the pool
  * @buf:  the buffer; neither the device nor the caller uses it any more
  *
- * Context: Any but hard interrupt; takes @pool->lock.
+ * Context: any but hard interrupt; takes @pool->lock.
  */
 void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf)
 {
@@ -287,7 +287,7 @@ void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf)
  * @buf: the buffer
  * @len: bytes, 1..buf->size
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: how many.
  */
@@ -309,7 +309,7 @@ u32 rxp_buf_nents(const struct rxp_buf *buf, u32 len)
  * @buf: the buffer
  * @len: bytes, 1..buf->size
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: pages.
  */
@@ -329,7 +329,7 @@ u32 rxp_buf_pages(const struct rxp_buf *buf, u32 len)
  * @pool: the pool of the buffer
  * @buf:  the buffer
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_buf_sync_for_cpu(struct rxp_pool *pool, struct rxp_buf *buf)
 {
@@ -344,7 +344,7 @@ void rxp_buf_sync_for_cpu(struct rxp_pool *pool, struct rxp_buf *buf)
  * @pool: the pool of the buffer
  * @buf:  the buffer
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_buf_sync_for_device(struct rxp_pool *pool, struct rxp_buf *buf)
 {

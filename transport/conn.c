@@ -29,7 +29,7 @@ static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc);
  * @index: its place among the connections of its session
  * @count: how many connections the session has
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_conn_init(struct rxp_conn *conn, const struct rxp_conn_ops *ops, void *owner,
 		   struct rxp_stats *stats, u32 index, u32 count)
@@ -59,7 +59,7 @@ void rxp_conn_init(struct rxp_conn *conn, const struct rxp_conn_ops *ops, void *
  * Otherwise a server's timers would come from the connection request, and a client would decide
  * how long the server waits for it.
  *
- * Context: Process context.
+ * Context: process.
  */
 void rxp_conn_tune(struct rxp_conn *conn)
 {
@@ -130,7 +130,7 @@ static int rxp_rx_init(struct rxp_conn *conn)
  *	   carries, and RXP_RECV_RESERVE more
  * @poll:  the context in which completions are handled
  *
- * Context: Process context, may sleep.  On failure the caller kills and destroys the connection.
+ * Context: process, may sleep.  On failure the caller kills and destroys the connection.
  *
  * Return: 0 or a negative errno.
  */
@@ -181,7 +181,7 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
  * @conn: set up
  * @ring: the buffers; they outlive the connection's queue pair
  *
- * Context: Process context, may sleep.
+ * Context: process, may sleep.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -198,7 +198,7 @@ int rxp_conn_map_tx(struct rxp_conn *conn, const struct rxp_ring *ring)
  * rxp_conn_unmap_tx - undo rxp_conn_map_tx()
  * @conn: mapped or not; drained, or no buffer of @conn->tx_ring was ever sent on it
  *
- * Context: Process context.
+ * Context: process.
  */
 void rxp_conn_unmap_tx(struct rxp_conn *conn)
 {
@@ -212,7 +212,7 @@ void rxp_conn_unmap_tx(struct rxp_conn *conn)
  * rxp_conn_get - take a reference on the struct and its receive buffers
  * @conn: the connection
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_conn_get(struct rxp_conn *conn)
 {
@@ -234,7 +234,7 @@ static void rxp_conn_release(struct kref *ref)
  * rxp_conn_put - drop a reference
  * @conn: the connection; the last reference is dropped after rxp_conn_destroy()
  *
- * Context: Process context, may sleep.  Any context but hard interrupt if this can't be the last
+ * Context: process, may sleep.  Any context but hard interrupt if this can't be the last
  * reference: the owner holds one as long as the queue pair exists.
  */
 void rxp_conn_put(struct rxp_conn *conn)
@@ -261,7 +261,7 @@ static int rxp_conn_step(struct rxp_conn *conn, enum rxp_conn_event event)
  * @conn:  the connection
  * @event: not RXP_CONN_LOSE or RXP_CONN_KILL: see rxp_conn_lost() and rxp_conn_kill()
  *
- * Context: Any; takes @conn->state_lock.
+ * Context: any; takes @conn->state_lock.
  *
  * Return: 0; -EPROTO: the event can't happen in the present state; -ENOTCONN: the connection is
  * lost.
@@ -283,7 +283,7 @@ int rxp_conn_move(struct rxp_conn *conn, enum rxp_conn_event event)
  *
  * The owner is told once, and not at all if it has begun to end the connection.
  *
- * Context: Any; takes @conn->state_lock, and calls ops->lost() with it held.
+ * Context: any; takes @conn->state_lock, and calls ops->lost() with it held.
  */
 void rxp_conn_lost(struct rxp_conn *conn)
 {
@@ -307,7 +307,7 @@ void rxp_conn_lost(struct rxp_conn *conn)
  * @conn: its connection
  * @what: the violation, for the log
  *
- * Context: Any, as rxp_conn_lost().
+ * Context: any, as rxp_conn_lost().
  */
 void rxp_conn_protocol_error(struct rxp_conn *conn, const char *what)
 {
@@ -325,7 +325,7 @@ void rxp_conn_protocol_error(struct rxp_conn *conn, const char *what)
  * Afterwards no completion comes any more.  Every chain's done() has been called, or, if the
  * chain is quiet, the task that has posted it may still be calling it.
  *
- * Context: Process context, sleeps.  Called once, by the owner's worker.
+ * Context: process, sleeps.  Called once, by the owner's worker.
  */
 void rxp_conn_kill(struct rxp_conn *conn)
 {
@@ -361,7 +361,7 @@ void rxp_conn_kill(struct rxp_conn *conn)
  * conn->id is destroyed, unless the caller has taken it away.  The struct stays until its last
  * reference is dropped.
  *
- * Context: Process context, sleeps.
+ * Context: process, sleeps.
  */
 void rxp_conn_destroy(struct rxp_conn *conn)
 {
@@ -420,7 +420,7 @@ static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
  * On a dead connection the buffer is not posted: the lock keeps a receive from being posted after
  * the drain.
  *
- * Context: Any but hard interrupt; takes the connection's sq_lock.
+ * Context: any but hard interrupt; takes the connection's sq_lock.
  */
 void rxp_rx_put(struct rxp_rx *rx)
 {

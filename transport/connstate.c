@@ -76,7 +76,7 @@ static const int rxp_conn_table[RXP_NR_CONN_STATES][RXP_NR_CONN_EVENTS] = {
  * @state: the state
  * @event: the event
  *
- * Context: Any; the caller guards the state (rxp_conn.state_lock).
+ * Context: any; the caller guards the state (rxp_conn.state_lock).
  *
  * Return: the next state; -EPROTO: the event can't happen in @state, which stays; -ENOTCONN: the
  * connection is lost.

@@ -29,7 +29,7 @@ static void rxp_ctl_done(struct rxp_chain *chain, bool ok)
  * rxp_ctl_init - allocate and map the buffers for messages of no slot
  * @conn: has its device
  *
- * Context: Process context, may sleep.
+ * Context: process, may sleep.
  *
  * Return: 0 or -ENOMEM.  In either case rxp_ctl_unmap() undoes the mapping; the memory is freed
  * with the connection.
@@ -59,7 +59,7 @@ int rxp_ctl_init(struct rxp_conn *conn)
  * rxp_ctl_unmap - undo the mapping of rxp_ctl_init()
  * @conn: killed, or never used
  *
- * Context: Process context.
+ * Context: process.
  */
 void rxp_ctl_unmap(struct rxp_conn *conn)
 {
@@ -110,7 +110,7 @@ static enum rxp_posted rxp_ctl_post(struct rxp_ctl *ctl)
  * @body: the struct that follows the header
  * @len:  bytes of @body, may be 0
  *
- * Context: Any but hard interrupt; does not sleep.  Takes @conn->sq_lock.
+ * Context: any but hard interrupt; does not sleep.  Takes @conn->sq_lock.
  *
  * Return: 0; -ENOTCONN: the connection is dead; -EBUSY: as many such messages as the peer has
  * receives for are on their way, and conn->ops->room() will be called; -EMSGSIZE: @len is too
@@ -175,7 +175,7 @@ int rxp_ctl_send_keys(struct rxp_conn *conn, u8 type, u8 op, const u32 *rkeys, u
  * This is an RDMA WRITE of no bytes, as in RFC 6581: the peer's software does not see it, and siw
  * checks no key for it.
  *
- * Context: Any but hard interrupt; takes @conn->sq_lock.
+ * Context: any but hard interrupt; takes @conn->sq_lock.
  */
 void rxp_ctl_rtr(struct rxp_conn *conn)
 {
@@ -199,7 +199,7 @@ void rxp_ctl_rtr(struct rxp_conn *conn)
  * @conn:    the connection
  * @timeout: in jiffies, for each message
  *
- * Context: Process context, sleeps.
+ * Context: process, sleeps.
  */
 void rxp_ctl_flush(struct rxp_conn *conn, unsigned long timeout)
 {

@@ -36,7 +36,7 @@ static void rxp_device_release(struct kref *ref)
  * tells us of a removal before it tells the identifiers, so the rxp_device may be freed at any
  * moment.
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: the device with a reference, or NULL: it can't be used, or is being removed.
  */
@@ -56,7 +56,7 @@ struct rxp_device *rxp_device_get(struct ib_device *ib)
  * rxp_device_put - drop the reference of rxp_device_get()
  * @rdev: the device
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_device_put(struct rxp_device *rdev)
 {
@@ -341,7 +341,7 @@ static struct ib_client rxp_ib_client = {
 /**
  * rxp_device_register - register the client that is told of RNICs
  *
- * Context: Process context, may sleep.
+ * Context: process, may sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -353,7 +353,7 @@ int rxp_device_register(void)
 /**
  * rxp_device_unregister - let go of all RNICs
  *
- * Context: Process context, sleeps.  No mount or server may be left.
+ * Context: process, sleeps.  No mount or server may be left.
  */
 void rxp_device_unregister(void)
 {

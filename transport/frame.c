@@ -209,7 +209,7 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
  * @data_max: most bytes of data of one RPC
  * @f:        out; points into @msg
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: 0, or -EBADMSG: the peer broke the protocol and is to be cut off.
  */
@@ -271,7 +271,7 @@ static bool cm_place_ok(const struct rxp_wire_cm *cm)
  * @data_limit: upper bound for data_max
  * @out:        out: a copy
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: 0; -EPROTO: not an rdmafs peer; -EPROTONOSUPPORT: another version; -EINVAL: values out
  * of bounds.
@@ -306,7 +306,7 @@ int rxp_frame_check_cm(const void *data, u32 len, u32 data_limit, struct rxp_wir
  * @slot: slot, or 0
  * @seq:  sequence number, or 0
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_frame_write_hdr(void *head, u8 type, u8 op, u16 slot, u32 seq)
 {
@@ -331,7 +331,7 @@ static void write_common(struct rxp_wire_hdr *h, u8 type, const struct rxp_frame
  * @head: destination, RXP_HEAD_MAX bytes
  * @f:    slot, seq, flags, body, body_len, data_len, bulk
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: bytes of the head; f->data_len bytes of data follow it.
  */
@@ -354,7 +354,7 @@ u32 rxp_frame_write_call(void *head, const struct rxp_frame *f)
  * @head: destination; the body is at RXP_BODY_OFFSET already
  * @f:    slot, seq, body_len, data_len, bulk.length, status, service_us
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: bytes of the head; f->data_len bytes of data follow it.
  */
@@ -378,7 +378,7 @@ u32 rxp_frame_write_reply(void *head, const struct rxp_frame *f)
  * @len:   its length; it is sizeof(struct rxp_wire_tag) bytes longer now
  * @grant: the grant
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_frame_write_grant(void *head, u32 len, const struct rxp_segment *grant)
 {
@@ -394,7 +394,7 @@ void rxp_frame_write_grant(void *head, u32 len, const struct rxp_segment *grant)
  * rxp_frame_clear_grant - remove the grant from a reply
  * @head: the reply's head, with or without a grant
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_frame_clear_grant(void *head)
 {
@@ -408,7 +408,7 @@ void rxp_frame_clear_grant(void *head)
  * @msg: destination
  * @f:   type, op, slot, seq; bulk of an STCRW or DATA, else its length is 0
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: its bytes.
  */

@@ -131,7 +131,7 @@ static inline u32 rxp_seq_next(u32 seq)
  * @index: of the connection, below @conns
  * @conns: connections of the session
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: number of slots: those whose number modulo @conns is @index.
  */
@@ -146,7 +146,7 @@ static inline u32 rxp_slots_carried(u32 nr, u32 index, u32 conns)
  * @index: index of the connection that it came on
  * @count: connections of the session
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: true if so: the peer broke the protocol.
  */

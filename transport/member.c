@@ -23,7 +23,7 @@
  * @stats:  the member's counters, which live as long as it does
  * @quota:  its first quota, which does not contradict itself
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_member_init(struct rxp_member *member, const struct rxp_member_ops *ops,
 		     const struct sockaddr_storage *peer, struct rxp_stats *stats,
@@ -41,7 +41,7 @@ void rxp_member_init(struct rxp_member *member, const struct rxp_member_ops *ops
  * @quota:  the new quota, which does not contradict itself
  * @keep:   keep it for the next pool if the member has none now
  *
- * Context: Process context; takes the member's lock.
+ * Context: process; takes the member's lock.
  *
  * Return: 0.  Or nothing has changed: -EINVAL if the device can't keep its minimum; -ENOTCONN if
  * the member has no pool, unless @keep.
@@ -68,7 +68,7 @@ int rxp_member_set_quota(struct rxp_member *member, const struct rpol_quota *quo
  * @member: the member
  * @quota:  filled in
  *
- * Context: Process context; takes the member's lock.
+ * Context: process; takes the member's lock.
  */
 void rxp_member_get_quota(struct rxp_member *member, struct rpol_quota *quota)
 {
@@ -87,7 +87,7 @@ void rxp_member_get_quota(struct rxp_member *member, struct rpol_quota *quota)
  * may have less to promise.  Unless @must, the administrator is warned then, and the quota holds
  * without the minimum.
  *
- * Context: Process context; the caller holds the member's lock.  If ops->pool() does not return
+ * Context: process; the caller holds the member's lock.  If ops->pool() does not return
  * @pool yet, the caller holds it until ops->pool() does: a task that sets a quota in between would
  * give it to the former pool.
  *
@@ -247,7 +247,7 @@ static const struct rxp_proc_kind rxp_member_files[] = {
  * @net:    the network namespace in which the files can be opened
  * @name:   the directory's name
  *
- * Context: Process context, may sleep.
+ * Context: process, may sleep.
  *
  * Return: 0 or -ENOMEM.
  */

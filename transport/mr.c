@@ -21,7 +21,7 @@
  * @pool: its pool
  * @mr:   the MR; no chain that registers or invalidates it is under way
  *
- * Context: Process context, sleeps.
+ * Context: process, sleeps.
  */
 void rxp_mr_destroy(struct rxp_pool *pool, struct rxp_mr *mr)
 {
@@ -76,7 +76,7 @@ static struct rxp_mr *rxp_mr_idle_or_new(struct rxp_pool *pool, int class, struc
  * @pool:    the pool
  * @entries: pages that the I/O touches
  *
- * Context: Process context, may sleep for memory.
+ * Context: process, may sleep for memory.
  *
  * Return: an MR that is idle, or an ERR_PTR: -EAGAIN (none is free), -ESHUTDOWN (the pool is
  * closed), -E2BIG (more than the device or the quota allow), -ENOMEM.
@@ -98,7 +98,7 @@ struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries)
  * @pool:    the pool, for which rxp_mr_get() has just returned -EAGAIN
  * @entries: as passed to rxp_mr_get()
  *
- * Context: Any but hard interrupt.
+ * Context: any but hard interrupt.
  *
  * Return: true if so: the device has enough entries.
  */
@@ -115,7 +115,7 @@ bool rxp_mr_capped(struct rxp_pool *pool, u32 entries)
  * @entries: pages that the I/O touches
  * @since:   rpol_member_dismissals() when the caller saw that it may wait
  *
- * Context: Process context; sleeps, killably, until the policy grants the entries.
+ * Context: process; sleeps, killably, until the policy grants the entries.
  *
  * Return: an MR that is idle, or an ERR_PTR: -EAGAIN (all waiters were dismissed after @since),
  * -EINTR, -ESHUTDOWN (the pool is closed), -E2BIG (more than the device or the quota allow),
@@ -140,7 +140,7 @@ struct rxp_mr *rxp_mr_wait(struct rxp_pool *pool, u32 entries, u32 since)
  *
  * An MR that is not idle, because its queue pair is dead, is deregistered at once.
  *
- * Context: Any but hard interrupt if @mr is idle; otherwise process context, sleeps.
+ * Context: any but hard interrupt if @mr is idle; otherwise process context, sleeps.
  */
 void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
 {
@@ -171,7 +171,7 @@ void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
  * done() is called in any case, perhaps before this returns.  It is called in any context but
  * hard interrupt, with locks held.  If its result is 0, rxp_mr_get_claimed() has to follow.
  *
- * Context: Any but hard interrupt; does not sleep.
+ * Context: any but hard interrupt; does not sleep.
  */
 void rxp_mr_claim(struct rxp_pool *pool, u32 entries, struct rpol_waiter *w)
 {
@@ -190,7 +190,7 @@ void rxp_mr_claim(struct rxp_pool *pool, u32 entries, struct rpol_waiter *w)
  * @pool: the pool
  * @w:    done() was called for it with 0
  *
- * Context: Process context, may sleep for memory.
+ * Context: process, may sleep for memory.
  *
  * Return: an MR that is idle, or an ERR_PTR: -ENOMEM, or an error of the device.
  */
@@ -243,7 +243,7 @@ static void rxp_mr_prepare(struct rxp_mr *mr, u32 len, struct ib_reg_wr *wr)
  * @len:   bytes of the I/O: all that @sgl holds, or less
  * @wr:    out: the REG_MR to post; wr->key is the new rkey
  *
- * Context: Process context: some devices write the translations here.
+ * Context: process: some devices write the translations here.
  *
  * Return: 0; -EINVAL: the pages have gaps that one MR can't bridge.
  */
@@ -269,7 +269,7 @@ int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,
  * keeps the translations of an invalid MR, they are not written again here: writing them costs
  * more than all else that a registration does on this side.
  *
- * Context: Process context.
+ * Context: process.
  *
  * Return: as rxp_mr_map().
  */

@@ -36,7 +36,7 @@ static void rxp_pool_reap_work(struct work_struct *work)
  *
  * The policy has MRs to be destroyed, or grants to be recalled.
  *
- * Context: Any; must not sleep.
+ * Context: any; must not sleep.
  */
 void rxp_pool_reclaim(void *ctx)
 {
@@ -86,7 +86,7 @@ static void rxp_pool_free(struct work_struct *work)
  *
  * The pool has rxp_quota_default until rxp_member_give_quota().
  *
- * Context: Process context, may sleep.
+ * Context: process, may sleep.
  *
  * Return: 0, and the pool has one reference; -ENOMEM; or an error of the device.  On failure the
  * caller frees @pool's memory.
@@ -141,7 +141,7 @@ static void rxp_pool_release(struct kref *ref)
  * rxp_pool_get - take a reference
  * @pool: the pool
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_pool_get(struct rxp_pool *pool)
 {
@@ -152,7 +152,7 @@ void rxp_pool_get(struct rxp_pool *pool)
  * rxp_pool_put - drop a reference; a worker frees the pool after the last one
  * @pool: the pool
  *
- * Context: Any but hard interrupt.
+ * Context: any but hard interrupt.
  */
 void rxp_pool_put(struct rxp_pool *pool)
 {
@@ -166,7 +166,7 @@ void rxp_pool_put(struct rxp_pool *pool)
  * The pool keeps no buffers from now on: a request may hold the pool for long, and idle buffers
  * in it would count for no session meanwhile.
  *
- * Context: Process context, sleeps until the decay worker is done.
+ * Context: process, sleeps until the decay worker is done.
  */
 void rxp_pool_close(struct rxp_pool *pool)
 {

@@ -214,7 +214,7 @@ static bool rxp_proc_link(struct rxp_proc_dir *dir, const char *name)
  * The owner is not used any more when this returns.  This does not wait until open files are
  * closed.
  *
- * Context: Process context, sleeps; takes @dir's lock for writing.
+ * Context: process, sleeps; takes @dir's lock for writing.
  */
 void rxp_proc_remove(struct rxp_proc_dir *dir)
 {
@@ -257,7 +257,7 @@ static struct rxp_proc_dir *rxp_proc_alloc(const struct net *net, const struct r
  * @nr:    number of @kinds
  * @owner: what the files show; it removes the directory before it ends
  *
- * Context: Process context, may sleep.
+ * Context: process, may sleep.
  *
  * Return: the directory, or NULL without memory.
  */
@@ -324,7 +324,7 @@ static int rxp_proc_link_device(struct rxp_device *rdev, const char *name,
  * The directory is made if there is none.  Open files of it stay valid.  If this fails, a warning
  * is logged, and the RNIC has no directory until it gets another name.
  *
- * Context: Process context, from an ib_client's add or rename: the RDMA core changes no device's
+ * Context: process, from an ib_client's add or rename: the RDMA core changes no device's
  * name until that returns, and this device's removal waits for it.
  */
 void rxp_proc_name_device(struct rxp_device *rdev, const struct rxp_proc_kind *kinds, int nr)
@@ -348,7 +348,7 @@ void rxp_proc_name_device(struct rxp_device *rdev, const struct rxp_proc_kind *k
  * rxp_proc_remove_device - remove an RNIC's directory
  * @rdev: the device; it is being removed, and has no other users
  *
- * Context: Process context, sleeps, as rxp_proc_remove().
+ * Context: process, sleeps, as rxp_proc_remove().
  */
 void rxp_proc_remove_device(struct rxp_device *rdev)
 {
@@ -364,7 +364,7 @@ void rxp_proc_remove_device(struct rxp_device *rdev)
 /**
  * rxp_proc_init - make /proc/fs/rdmafs
  *
- * Context: Process context, may sleep.
+ * Context: process, may sleep.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -377,7 +377,7 @@ int rxp_proc_init(void)
 /**
  * rxp_proc_exit - remove /proc/fs/rdmafs
  *
- * Context: Process context, sleeps.
+ * Context: process, sleeps.
  */
 void rxp_proc_exit(void)
 {

@@ -97,7 +97,7 @@ static int rxp_qp_try(struct rxp_conn *conn, const struct rxp_qp_plan *plan,
  * no more from now on.  If a longer one was built before, posting it costs the connection, and it
  * is built anew for the next one.
  *
- * Context: Process context, may sleep.
+ * Context: process, may sleep.
  *
  * Return: 0; or the device's error for the smallest queues.
  */

@@ -41,7 +41,7 @@ static u32 rxp_qp_least(u32 chain)
  * long as the longest chain fits beside quiet ones.  Further steps halve the number of work
  * requests, as long as that holds.
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: the plan.
  */

@@ -49,7 +49,7 @@ static int rxp_ring_fill(struct rxp_ring *ring, u32 nr, u32 size, u32 order, gfp
  * Large chunks are allocated without pressing hard for memory (__GFP_NORETRY): writeback may wait
  * for what these buffers are for.
  *
- * Context: Process context, may sleep.
+ * Context: process, may sleep.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -72,7 +72,7 @@ int rxp_ring_init(struct rxp_ring *ring, u32 nr, u32 size, enum dma_data_directi
  * rxp_ring_destroy - free message buffers
  * @ring: the ring, not mapped; a zeroed ring is fine
  *
- * Context: Process context, may sleep.
+ * Context: process, may sleep.
  */
 void rxp_ring_destroy(struct rxp_ring *ring)
 {
@@ -92,7 +92,7 @@ void rxp_ring_destroy(struct rxp_ring *ring)
  * @ring: the ring
  * @i:    index of the buffer, below @ring->nr
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: its address.
  */
@@ -107,7 +107,7 @@ void *rxp_ring_buf(const struct rxp_ring *ring, u32 i)
  * @ib:   the device
  * @dir:  DMA direction
  *
- * Context: Process context, may sleep.
+ * Context: process, may sleep.
  *
  * Return: a DMA address for each chunk, to be given back by rxp_ring_unmap(), or NULL.
  */
@@ -139,7 +139,7 @@ dma_addr_t *rxp_ring_map(const struct rxp_ring *ring, struct ib_device *ib,
  * @dma:  the addresses from rxp_ring_map(), or NULL
  * @dir:  the same direction
  *
- * Context: Process context, may sleep.
+ * Context: process, may sleep.
  */
 void rxp_ring_unmap(const struct rxp_ring *ring, struct ib_device *ib, dma_addr_t *dma,
 		    enum dma_data_direction dir)
@@ -159,7 +159,7 @@ void rxp_ring_unmap(const struct rxp_ring *ring, struct ib_device *ib, dma_addr_
  * @dma:  the addresses from rxp_ring_map()
  * @i:    index of the buffer, below @ring->nr
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: the address.
  */

@@ -37,7 +37,7 @@ static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc);
  * @chain: the chain to initialise
  * @done:  called once, when the device is done with the chain
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_chain_init(struct rxp_chain *chain,
 		    void (*done)(struct rxp_chain *chain, bool ok))
@@ -65,7 +65,7 @@ void rxp_chain_init(struct rxp_chain *chain,
  * A device that sends unsignaled pages by reference may hand them to TCP long after the connection
  * and its mapping are gone.  There, a message of a page or more is not made quiet.
  *
- * Context: Any, also while the connection is being destroyed.
+ * Context: any, also while the connection is being destroyed.
  */
 void rxp_chain_quiet(const struct rxp_conn *conn, struct rxp_chain *chain, u32 bytes)
 {
@@ -77,7 +77,7 @@ void rxp_chain_quiet(const struct rxp_conn *conn, struct rxp_chain *chain, u32 b
  * @chain: not posted yet
  * @wr:    must stay valid until the chain is posted
  *
- * Context: Any; the caller owns @chain.
+ * Context: any; the caller owns @chain.
  */
 void rxp_chain_add(struct rxp_chain *chain, struct ib_send_wr *wr)
 {
@@ -97,7 +97,7 @@ void rxp_chain_add(struct rxp_chain *chain, struct ib_send_wr *wr)
  * @mr:    idle until the chain is posted; at most one MR for each chain
  * @wr:    the REG_MR, as rxp_mr_map() prepared it
  *
- * Context: Any; the caller owns @chain and @mr.
+ * Context: any; the caller owns @chain and @mr.
  */
 void rxp_chain_reg(struct rxp_chain *chain, struct rxp_mr *mr, struct ib_reg_wr *wr)
 {
@@ -182,7 +182,7 @@ static enum rxp_posted rxp_post_locked(struct rxp_conn *conn, struct rxp_chain *
  * @conn:  the connection, not dead
  * @chain: as for rxp_post()
  *
- * Context: Any but hard interrupt; @conn->sq_lock held.
+ * Context: any but hard interrupt; @conn->sq_lock held.
  *
  * Return: what the caller has to do once it has dropped the lock.
  */
@@ -200,7 +200,7 @@ enum rxp_posted rxp_post_or_queue(struct rxp_conn *conn, struct rxp_chain *chain
  * @conn:  the connection
  * @chain: at least one work request, at most three quarters of the send queue
  *
- * Context: Any but hard interrupt; does not sleep.  Takes @conn->sq_lock; may call done() and
+ * Context: any but hard interrupt; does not sleep.  Takes @conn->sq_lock; may call done() and
  * ops->lost().
  *
  * Return: 0: done() will be called once; if the chain is quiet, that may have happened already.
@@ -232,7 +232,7 @@ int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain)
  * On a dead connection the chain is not posted.  It is given back, with ok = false, after all
  * chains that were posted.
  *
- * Context: Any but hard interrupt; does not sleep.  Takes @conn->sq_lock.
+ * Context: any but hard interrupt; does not sleep.  Takes @conn->sq_lock.
  *
  * Return: 0: done() will be called once.  -ENOTCONN: all chains of the connection are over, this
  * one was not touched, and done() will not be called.
@@ -280,7 +280,7 @@ static void rxp_chains_done(struct list_head *list, bool ok)
  * Where a device sends pages by reference, a joined message stays below a page, as a single one
  * has to (rxp_chain_quiet()).
  *
- * Context: Any, before anything but the HELLO is sent.
+ * Context: any, before anything but the HELLO is sent.
  */
 void rxp_send_limit(struct rxp_conn *conn)
 {
@@ -480,7 +480,7 @@ static u32 rxp_chain_data(const struct rxp_chain *chain)
  *
  * Data of RXP_PLUG_MAX bytes or more is posted without waiting for the unplug.
  *
- * Context: Process context; does not sleep.  Takes @conn->sq_lock.
+ * Context: process; does not sleep.  Takes @conn->sq_lock.
  *
  * Return: as rxp_post().
  */
@@ -579,7 +579,7 @@ static void rxp_wc_err(struct ib_cq *cq, struct ib_wc *wc)
  * rxp_send_init - initialise the sending side of a connection
  * @conn: being allocated
  *
- * Context: Any; @conn is not shared yet.
+ * Context: any; @conn is not shared yet.
  */
 void rxp_send_init(struct rxp_conn *conn)
 {
@@ -605,7 +605,7 @@ static const struct rxp_chain *rxp_send_first(struct rxp_conn *conn)
  *
  * Quiet chains have no waiter, so they do not count unless they have to wait for room.
  *
- * Context: Any but hard interrupt; takes @conn->sq_lock.
+ * Context: any but hard interrupt; takes @conn->sq_lock.
  *
  * Return: the chain's serial number, which is unique on this connection; 0 if there is none.
  */
@@ -630,7 +630,7 @@ u64 rxp_send_oldest(struct rxp_conn *conn)
  *
  * Quiet chains count as in rxp_send_oldest().
  *
- * Context: Any but hard interrupt; takes @conn->sq_lock.
+ * Context: any but hard interrupt; takes @conn->sq_lock.
  *
  * Return: the chain's serial number if either is true, else 0.
  */
@@ -658,7 +658,7 @@ u64 rxp_send_stalled(struct rxp_conn *conn, unsigned long before, unsigned long 
  * to ERROR by way of CLOSING does not flush that (siw_qp_nextstate_from_close() in 6.12).  A
  * chain that rxp_post_behind() adds meanwhile is given back after the others.
  *
- * Context: Process context; takes @conn->sq_lock, and calls done() without it.
+ * Context: process; takes @conn->sq_lock, and calls done() without it.
  */
 void rxp_send_end(struct rxp_conn *conn)
 {

@@ -10,7 +10,7 @@
  * rxp_sg_room - the memory that the arrays of a struct rxp_sg take
  * @entries: entries of its scatterlist
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: bytes.
  */
@@ -27,7 +27,7 @@ size_t rxp_sg_room(u32 entries)
  * @room:    rxp_sg_room() bytes, not initialised, which stay the caller's; they begin at sg->wr
  * @entries: as passed to rxp_sg_room()
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_sg_init(struct rxp_sg *sg, void *room, u32 entries)
 {
@@ -47,7 +47,7 @@ void rxp_sg_init(struct rxp_sg *sg, void *room, u32 entries)
  * @dir:  DMA_TO_DEVICE if RDMA WRITEs are to read them, DMA_FROM_DEVICE if the peer is to write to
  *	  them, DMA_BIDIRECTIONAL for both
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: 0; -ENOMEM: the IOMMU, or the swiotlb, has no room.
  */
@@ -63,7 +63,7 @@ int rxp_sg_map(const struct rxp_pool *pool, struct rxp_sg *sg, enum dma_data_dir
  * @sg:   the pages, mapped or not; the device does not use them any more
  * @dir:  as passed to rxp_sg_map()
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_sg_unmap(const struct rxp_pool *pool, struct rxp_sg *sg, enum dma_data_direction dir)
 {
@@ -91,7 +91,7 @@ void rxp_sg_unmap(const struct rxp_pool *pool, struct rxp_sg *sg, enum dma_data_
  * On iWARP, a WRITE is of RXP_WRITE_TOLD bytes at most, as far as sg->wr has room for more WRITEs;
  * but an entry is not split, so a folio goes whole, whatever its size.
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: work requests used.  rxp_aim_writes() gives them their target.
  */
@@ -137,7 +137,7 @@ u32 rxp_build_writes(const struct rxp_pool *pool, struct rxp_sg *sg, u32 len)
  * @nr: how many there are
  * @to: the peer's memory
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_aim_writes(struct rxp_sg *sg, u32 nr, const struct rxp_segment *to)
 {

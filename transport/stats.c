@@ -56,7 +56,7 @@ static const char * const rxp_stat_names[RXP_NR_STATS] = {
  * rxp_stats_init - make a set of counters
  * @st: the set to fill in
  *
- * Context: Process context, may sleep.
+ * Context: process, may sleep.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -74,7 +74,7 @@ int rxp_stats_init(struct rxp_stats *st)
  * It does not flush the workqueue: other work there may wait for a server, or for translations,
  * and take as long as they do.
  *
- * Context: Process context, sleeps.
+ * Context: process, sleeps.
  */
 void rxp_stats_wait(struct rxp_stats *st)
 {
@@ -85,7 +85,7 @@ void rxp_stats_wait(struct rxp_stats *st)
  * rxp_stats_destroy - free a set of counters
  * @st: the set; rxp_stats_wait() has returned if pools have used it
  *
- * Context: Process context.
+ * Context: process.
  */
 void rxp_stats_destroy(struct rxp_stats *st)
 {
@@ -98,7 +98,7 @@ void rxp_stats_destroy(struct rxp_stats *st)
  * @m:  the file
  * @st: the set
  *
- * Context: Process context; takes no lock.
+ * Context: process; takes no lock.
  */
 void rxp_stats_show(struct seq_file *m, const struct rxp_stats *st)
 {

@@ -11,7 +11,7 @@
  * @nr_sge:   entries of @sge
  * @inv_rkey: key of the peer's to invalidate with the SEND, 0 for none
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_fill_send(struct ib_send_wr *wr, struct ib_sge *sge, int nr_sge, u32 inv_rkey)
 {
@@ -27,7 +27,7 @@ void rxp_fill_send(struct ib_send_wr *wr, struct ib_sge *sge, int nr_sge, u32 in
  * @wr:   the work request to fill in
  * @rkey: our key
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
 {
@@ -48,7 +48,7 @@ void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
  *
  * The caller makes the device see the message before it is posted.
  *
- * Context: Any.
+ * Context: any.
  */
 void rxp_build_ctl(const struct rxp_pool *pool, void *buf, u64 dma, const struct rxp_frame *f,
 		   struct ib_sge *sge, struct ib_send_wr *wr, u32 inv_rkey)

@@ -26,7 +26,7 @@
  * @call_ns:    time from CALL to REPLY on the client
  * @service_us: time from CALL to REPLY on the server, as the REPLY tells
  *
- * Context: Any.
+ * Context: any.
  *
  * Return: the new estimate, ns, not 0.
  */
