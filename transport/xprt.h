@@ -14,6 +14,10 @@
  * server answers from its reply cache what it has executed already
  * (Documentation/architecture.rst, "When the connection dies").
  *
+ * Each side has a struct for it.  The client's is &struct rdmafs_xprt, as a mount has only one.
+ * The server's is &struct rdmafs_xprt_session, of which a port (&struct rdmafs_xprt_server) has
+ * many.  So names with session, req, server, limits or source are the server's.
+ *
  * Ownership: from submit until @done is called the caller lends the transport the request, the
  * reply buffer and the pages behind the data iterator.  On the server a request and all that it
  * points to belong to the service from handle() until rdmafs_xprt_req_reply().
@@ -110,14 +114,14 @@ struct rdmafs_xprt_call {
 	int status;
 	u16 reply_len;
 	u32 data_len;
-	/* private: transport's, from submit to done; what says nothing else does not change */
+	/* private: transport's, from submit to done; what says nothing else is set by submit */
 	struct {
 		struct list_head link;	/* of calls that wait (deferred.c); the session's lock */
 		struct list_head timed;	/* of calls with a deadline (ready.c); likewise */
 		bool late;		/* dismissed for its deadline (expire.c); likewise */
 		struct rdmafs_xprt *xprt;
 		struct rxc_slot *slot;	/* while it has one; changed under the session's lock */
-		struct rxc_io *io;
+		struct rxc_io *io;	/* NULL if there is none, and when the call is over */
 		u32 epoch;
 		u32 dismissals;		/* the task's that sends the call */
 		u32 slot_dismissals;	/* likewise */
