@@ -37,9 +37,9 @@
 /* ------------------------------------------------------------------- recovery */
 
 /*
- * Try to connect again after a pause; but not if umount -f, a deadline or an abort has called for
- * the worker meanwhile, for whom it would put itself off.  They change the state, with the lock
- * held, before they queue it.
+ * Run the worker again, after a pause, to try to connect.  If umount -f, a deadline or an abort has
+ * queued it meanwhile, it runs at once: mod_delayed_work() with the pause would postpone that run.
+ * They change the state, with the lock held, before they queue it.
  */
 static void rxc_recover_later(struct rdmafs_xprt *x)
 {

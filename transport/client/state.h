@@ -16,8 +16,8 @@
  * @RXC_UP:         there are connections and calls travel, until a connection is lost or the
  *	session is to fail its calls, to end or to be aborted
  * @RXC_DOWN:       no connections; the recovery worker makes new ones and goes to UP
- * @RXC_FAILING:    umount -f was called; the recovery worker fails the calls that were
- *	outstanding and goes to DOWN
+ * @RXC_FAILING:    umount -f was called, or the deadline of a call in a slot has passed; the
+ *	recovery worker fails the calls that are given up (rxc_call_given_up()) and goes to DOWN
  * @RXC_ENDED:      rdmafs_xprt_close() has begun; no connections are made any more.  It aborts
  *	the session next
  * @RXC_ABORTED:    every call fails, now and later; no event leaves this state
@@ -38,7 +38,8 @@ enum rxc_session_state {
  * @RXC_EV_BOUND:  all connections are bound, and the unanswered calls were sent again as far as
  *	there was memory
  * @RXC_EV_LOST:   a connection is lost, and all were taken from the session
- * @RXC_EV_FAIL:   umount -f: the outstanding calls are to fail
+ * @RXC_EV_FAIL:   calls in slots are to fail: all that are outstanding (umount -f), or those whose
+ *	deadline has passed (expire.c)
  * @RXC_EV_FAILED: the recovery worker has failed them
  * @RXC_EV_END:    the last call is over and the file system closes the session
  * @RXC_EV_ABORT:  every call is to fail, now and later
