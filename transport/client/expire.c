@@ -32,6 +32,7 @@
  */
 static bool rxc_call_stuck(const struct rdmafs_xprt_call *call)
 {
+	lockdep_assert_held(&call->x.xprt->lock);
 	switch (call->x.slot->state) {
 	case RXC_CALL_ANSWERED:
 	case RXC_CALL_ANSWERED_MAPPING:

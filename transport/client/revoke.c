@@ -20,11 +20,13 @@
  * The MR of a READ that the server could be asked to let go of, or was asked already; NULL if
  * there is none.  The session's lock is held.
  */
-static const struct rxp_mr *rxc_slot_revocable(const struct rxc_slot *slot)
+static const struct rxp_mr *rxc_slot_revocable(const struct rdmafs_xprt *x,
+					       const struct rxc_slot *slot)
 {
 	const struct rdmafs_xprt_call *call = slot->call;
 	const struct rxc_io *io = call ? call->x.io : NULL;
 
+	lockdep_assert_held(&x->lock);
 	if (!io || call->dir != RDMAFS_XPRT_READ || !rxc_call_unanswered(slot->state) ||
 	    rxc_call_being_mapped(slot->state) || !io->mr || !rxp_mr_known(io->mr))
 		return NULL;
@@ -40,7 +42,7 @@ static u64 rxc_entries_awaited(struct rdmafs_xprt *x)
 
 	lockdep_assert_held(&x->lock);
 	for (i = 0; i < x->slot_account.max; i++) {
-		mr = rxc_slot_revocable(&x->slots[i]);
+		mr = rxc_slot_revocable(x, &x->slots[i]);
 		/* A READ in state REVOKED that still has its MR waits for our LOCAL_INV. */
 		if (mr && (x->slots[i].state == RXC_CALL_CANCELLED ||
 			   x->slots[i].state == RXC_CALL_REVOKED))
@@ -133,7 +135,7 @@ void rxc_calls_revoke(struct rdmafs_xprt *x)
 	}
 	for (i = 0; revoked < excess && i < x->slot_account.max; i++) {
 		struct rxc_slot *slot = &x->slots[i];
-		const struct rxp_mr *mr = rxc_slot_revocable(slot);
+		const struct rxp_mr *mr = rxc_slot_revocable(x, slot);
 		struct rxc_io *io;
 
 		if (!mr || !time_before(slot->sent, before))
