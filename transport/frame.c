@@ -8,6 +8,7 @@
  */
 #include <linux/build_bug.h>
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/string.h>
 #include "transport/frame.h"
 #include "transport/xprt.h"
@@ -126,71 +127,68 @@ static u32 check_keys(const void *p, u32 left, struct rxp_frame *f)
 	return sizeof(*keys) + f->nr_keys * sizeof(keys->rkey[0]);
 }
 
+/* What a CONTROL or a NOTIFY has behind its header. */
+enum op_body {
+	OP_UNKNOWN,	/* there is no such op */
+	OP_NOTHING,
+	OP_HELLO,
+	OP_WELCOME,
+	OP_TAG,
+	OP_KEYS,	/* their length depends on their number: check_keys() */
+};
+
+/* @rpc: slot and seq name an RPC; else both are 0. */
+struct op_rule {
+	enum op_body body;
+	bool rpc;
+};
+
+static const struct op_rule controls[] = {
+	[RXP_CONTROL_HELLO]	= { .body = OP_HELLO },
+	[RXP_CONTROL_DATA]	= { .body = OP_TAG, .rpc = true },
+	[RXP_CONTROL_PING]	= { .body = OP_NOTHING },
+	[RXP_CONTROL_BYE]	= { .body = OP_NOTHING },
+	[RXP_CONTROL_STCRW]	= { .body = OP_TAG, .rpc = true },
+	[RXP_CONTROL_CANCEL]	= { .body = OP_NOTHING, .rpc = true },
+	[RXP_CONTROL_RETURN]	= { .body = OP_KEYS },
+};
+
+static const struct op_rule notifies[] = {
+	[RXP_NOTIFY_WELCOME]	= { .body = OP_WELCOME },
+	[RXP_NOTIFY_STCRW]	= { .body = OP_TAG, .rpc = true },
+	[RXP_NOTIFY_PONG]	= { .body = OP_NOTHING },
+	[RXP_NOTIFY_RECALL]	= { .body = OP_KEYS },
+	[RXP_NOTIFY_REVOKED]	= { .body = OP_NOTHING, .rpc = true },
+	[RXP_NOTIFY_EVENT]	= { .body = OP_NOTHING },
+};
+
+static const u32 op_size[] = {
+	[OP_NOTHING]	= 0,
+	[OP_HELLO]	= sizeof(struct rxp_wire_hello),
+	[OP_WELCOME]	= sizeof(struct rxp_wire_welcome),
+	[OP_TAG]	= sizeof(struct rxp_wire_tag),
+};
+
+/* Check what is behind the header of a CONTROL or a NOTIFY.  Returns its length or -EBADMSG. */
 static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame *f)
 {
-	bool rpc = false, tag = false;
-	u32 want;
+	const struct op_rule *rules = from_client ? controls : notifies;
+	u32 nr = from_client ? ARRAY_SIZE(controls) : ARRAY_SIZE(notifies), want;
+	const struct op_rule *rule;
 
-	if (f->body_len || f->data_len || f->flags)
+	if (f->body_len || f->data_len || f->flags || f->op >= nr)
 		return -EBADMSG;
-	if (from_client) {
-		switch (f->op) {
-		case RXP_CONTROL_HELLO:
-			want = sizeof(struct rxp_wire_hello);
-			break;
-		case RXP_CONTROL_DATA:
-		case RXP_CONTROL_STCRW:
-			want = sizeof(struct rxp_wire_tag);
-			rpc = true;
-			tag = true;
-			break;
-		case RXP_CONTROL_CANCEL:
-			want = 0;
-			rpc = true;
-			break;
-		case RXP_CONTROL_RETURN:
-			want = check_keys(p, left, f);
-			break;
-		case RXP_CONTROL_PING:
-		case RXP_CONTROL_BYE:
-			want = 0;
-			break;
-		default:
-			return -EBADMSG;
-		}
-	} else {
-		switch (f->op) {
-		case RXP_NOTIFY_WELCOME:
-			want = sizeof(struct rxp_wire_welcome);
-			break;
-		case RXP_NOTIFY_STCRW:
-			want = sizeof(struct rxp_wire_tag);
-			rpc = true;
-			tag = true;
-			break;
-		case RXP_NOTIFY_RECALL:
-			want = check_keys(p, left, f);
-			break;
-		case RXP_NOTIFY_REVOKED:
-			want = 0;
-			rpc = true;
-			break;
-		case RXP_NOTIFY_PONG:
-		case RXP_NOTIFY_EVENT:
-			want = 0;
-			break;
-		default:
-			return -EBADMSG;
-		}
-	}
-	if (left != want || (!rpc && (f->slot || f->seq)))
+	rule = &rules[f->op];
+	if (rule->body == OP_UNKNOWN)
 		return -EBADMSG;
-	if (!from_client && f->op == RXP_NOTIFY_WELCOME &&
-	    ((const struct rxp_wire_welcome *)p)->pad)
+	want = rule->body == OP_KEYS ? check_keys(p, left, f) : op_size[rule->body];
+	if (left != want || (!rule->rpc && (f->slot || f->seq)))
 		return -EBADMSG;
-	f->rpc = rpc;
+	if (rule->body == OP_WELCOME && ((const struct rxp_wire_welcome *)p)->pad)
+		return -EBADMSG;
+	f->rpc = rule->rpc;
 	f->body = p;
-	if (tag) {
+	if (rule->body == OP_TAG) {
 		f->bulk = rxp_segment_decode(p);
 		if (from_client && f->op == RXP_CONTROL_DATA && f->bulk.iova)
 			return -EBADMSG;
