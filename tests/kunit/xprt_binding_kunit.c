@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_binding: MRs and grants (transport/binding.c, server/grant.c) on two
+ * Suite rdmafs_xprt_binding: MRs and grants (transport/binding.c, server/grant.c, overdue.c) on two
  * connections whose send queues stand still as long as a case wants.  The device refuses nothing:
  * the work request that it has executed last decides whether a key is valid.  The client knows
  * every key before it is told.
@@ -42,6 +42,7 @@ struct binding_queue {
  * @queue:    their send queues
  * @server:   server of the session
  * @session:  session of the connections
+ * @slot:     its only slot, in which there is no request
  * @req:      WRITE whose reply grants, or that has its data
  * @send:     SEND of its reply
  * @mr:       MR of the WRITE or the grant
@@ -70,6 +71,7 @@ struct binding_stage {
 	struct binding_queue queue[CONNS];
 	struct rdmafs_xprt_server server;
 	struct rdmafs_xprt_session session;
+	struct rxs_slot slot;
 	struct rxs_req req;
 	struct ib_send_wr send;
 	struct rxp_mr mr;
@@ -148,11 +150,6 @@ bool rxp_mr_capped(struct rxp_pool *pool, u32 entries)
 	return false;
 }
 
-bool rxs_session_note_overdue(struct rdmafs_xprt_session *s, bool *more)
-{
-	return false;
-}
-
 void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool overdrawn)
 {
 	atomic64_sub(bytes, &s->data_bytes);
@@ -183,6 +180,7 @@ void rxp_pool_reclaim(void *ctx)
 }
 
 struct workqueue_struct *rxp_wq;
+unsigned int rxp_grace_ms = 10000;
 
 /* -------------------------------------------------------------------- the device */
 
@@ -463,6 +461,9 @@ static void binding_return_stuck(struct kunit *test)
 	spin_lock_init(&st->server.lock);
 	INIT_LIST_HEAD(&st->server.sessions);
 	list_add(&st->session.link, &st->server.sessions);
+	st->server.limits.held_ms = 60000;
+	st->session.slots = &st->slot;
+	st->session.nr_slots = 1;
 	st->session.nr_bound = CONNS;
 	KUNIT_EXPECT_NULL(test, binding_give(st->conn[0], key));
 	KUNIT_EXPECT_EQ(test, st->session.nr_grants, 1);

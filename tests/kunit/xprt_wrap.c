@@ -9,6 +9,7 @@
 #include "../../transport/server/reqstate.c"
 #include "../../transport/server/sessionstate.c"
 #include "../../transport/server/grant.c"
+#include "../../transport/server/overdue.c"
 #include "../../transport/ctl.c"
 #include "../../transport/send.c"
 #include "../../transport/sg.c"

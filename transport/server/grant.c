@@ -39,7 +39,6 @@
  */
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/unaligned.h>
 #include "transport/points.h"
 #include "transport/server/server.h"
 #include "transport/server/trace.h"
@@ -466,8 +465,15 @@ static void rxs_session_send_recalls(struct rdmafs_xprt_session *s)
 			;
 }
 
-/* Is a grant that was recalled or returned overdue?  @more is set if any has yet to end. */
-static bool rxs_grants_overdue(struct rdmafs_xprt_session *s, bool *more)
+/**
+ * rxs_grants_overdue - test whether a grant that was recalled or returned is overdue
+ * @s:	  the session
+ * @more: set if any such grant has yet to end
+ *
+ * Context: any but hard interrupt; the session's lock held.
+ * Return: true if so: the session's connections are to end.
+ */
+bool rxs_grants_overdue(struct rdmafs_xprt_session *s, bool *more)
 {
 	bool overdue = false;
 	struct rxs_grant *g;
@@ -511,23 +517,14 @@ void rxs_grants_recall(struct rxp_pool *pool)
 }
 
 /**
- * rxs_pool_bind - set the session whose grants are made from a pool, and that names it in traces
- * @pool: the pool
- * @s:	  the session, to which connection 0 holds a reference meanwhile; NULL: none
+ * rxs_grants_shed - mark the oldest grants as recalled if grants have too many pages
+ * @s: the session
  *
- * Context: process, connection 0's worker; takes the pool's lock, perhaps within the session's.
+ * The pool's worker sends the RECALLs.
+ *
+ * Context: any but hard interrupt; the session's lock held.
  */
-void rxs_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s)
-{
-	spin_lock_bh(&pool->lock);
-	rxs_pool(pool)->session = s;
-	spin_unlock_bh(&pool->lock);
-	if (s)
-		rpol_member_set_label(pool->member, get_unaligned_be32(s->id));
-}
-
-/* If grants have too many pages mark the oldest as recalled; the pool's worker sends RECALLs. */
-static void rxs_grants_shed(struct rdmafs_xprt_session *s)
+void rxs_grants_shed(struct rdmafs_xprt_session *s)
 {
 	u64 excess = rxs_session_excess(s);
 	struct rxs_grant *g;
@@ -542,37 +539,6 @@ static void rxs_grants_shed(struct rdmafs_xprt_session *s)
 		excess -= min(excess, g->charged);
 		rxp_pool_reclaim(g->pool);
 	}
-}
-
-/**
- * rxs_sessions_tick - recall grants of too many pages, and disconnect clients that are overdue
- * @server: the server
- *
- * Context: process; @server->lock held, takes each session's lock.
- * Return: whether it has to be called again soon.
- */
-bool rxs_sessions_tick(struct rdmafs_xprt_server *server)
-{
-	struct rdmafs_xprt_session *s;
-	bool more = false;
-
-	lockdep_assert_held(&server->lock);
-	list_for_each_entry(s, &server->sessions, link) {
-		spin_lock_bh(&s->lock);
-		rxs_grants_shed(s);
-		if (rxs_session_note_overdue(s, &more)) {
-			pr_warn_ratelimited("rdmafs: %s leaves requests half done: disconnecting\n",
-					    s->member.name);
-			rxs_session_lose_conns(s);
-		}
-		if (rxs_grants_overdue(s, &more) && s->nr_bound) {
-			pr_warn_ratelimited("rdmafs: %s does not return grants: disconnecting\n",
-					    s->member.name);
-			rxs_session_lose_conns(s);
-		}
-		spin_unlock_bh(&s->lock);
-	}
-	return more;
 }
 
 /**

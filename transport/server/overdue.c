@@ -9,6 +9,8 @@
  * They also end, whether others wait or not, if for long no sink of the client is filled, a held
  * reply is not asked for, or a reply that was sent is not taken: they take memory.  How long that
  * may be is not T but a limit of the port, held_ms (limits.c).
+ *
+ * And they end if grants that were recalled do not come back (grant.c).
  */
 #include "transport/server/server.h"
 
@@ -91,18 +93,14 @@ static bool rxs_session_note_stalled(const struct rdmafs_xprt_session *s, u32 he
 	return stands;
 }
 
-/**
- * rxs_session_note_overdue - note whether a client holds what it does not use
- * @s:    the session; its lock and the server's are held
- * @more: set if the session has to be tested again
+/*
+ * Note whether a client holds what it does not use; returns true if it has held something for too
+ * long, so that its connections are to end.  @more is set if the session has to be tested again.
+ * The locks of the server and of the session are held.
  *
  * Translations count only while others wait for them; memory counts always.
- *
- * Context: any but hard interrupt, both locks held.
- *
- * Return: true if it has held something for too long: its connections are to end.
  */
-bool rxs_session_note_overdue(struct rdmafs_xprt_session *s, bool *more)
+static bool rxs_session_note_overdue(struct rdmafs_xprt_session *s, bool *more)
 {
 	unsigned long before = jiffies - rxp_grace();
 	u32 held_ms = s->server->limits.held_ms;
@@ -127,4 +125,35 @@ bool rxs_session_note_overdue(struct rdmafs_xprt_session *s, bool *more)
 		return false;
 	s->server->held_dropped++;
 	return true;
+}
+
+/**
+ * rxs_sessions_tick - recall grants of too many pages, and disconnect clients that are overdue
+ * @server: the server
+ *
+ * Context: process; @server->lock held, takes each session's lock.
+ * Return: whether it has to be called again soon.
+ */
+bool rxs_sessions_tick(struct rdmafs_xprt_server *server)
+{
+	struct rdmafs_xprt_session *s;
+	bool more = false;
+
+	lockdep_assert_held(&server->lock);
+	list_for_each_entry(s, &server->sessions, link) {
+		spin_lock_bh(&s->lock);
+		rxs_grants_shed(s);
+		if (rxs_session_note_overdue(s, &more)) {
+			pr_warn_ratelimited("rdmafs: %s leaves requests half done: disconnecting\n",
+					    s->member.name);
+			rxs_session_lose_conns(s);
+		}
+		if (rxs_grants_overdue(s, &more) && s->nr_bound) {
+			pr_warn_ratelimited("rdmafs: %s does not return grants: disconnecting\n",
+					    s->member.name);
+			rxs_session_lose_conns(s);
+		}
+		spin_unlock_bh(&s->lock);
+	}
+	return more;
 }

@@ -4,6 +4,7 @@
  * to a WRITE that waits to be served, can be taken back (grant.c).
  */
 #include <linux/slab.h>
+#include <linux/unaligned.h>
 #include "transport/server/server.h"
 
 static void rxs_pool_recall(struct rxp_pool *pool)
@@ -62,4 +63,20 @@ struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_account *ac
 	rxs_account_put(account);
 	kfree(sp);
 	return ERR_PTR(ret);
+}
+
+/**
+ * rxs_pool_bind - set the session whose grants are made from a pool, and that names it in traces
+ * @pool: the pool
+ * @s:	  the session, to which connection 0 holds a reference meanwhile; NULL: none
+ *
+ * Context: process, connection 0's worker; takes the pool's lock, perhaps within the session's.
+ */
+void rxs_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s)
+{
+	spin_lock_bh(&pool->lock);
+	rxs_pool(pool)->session = s;
+	spin_unlock_bh(&pool->lock);
+	if (s)
+		rpol_member_set_label(pool->member, get_unaligned_be32(s->id));
 }

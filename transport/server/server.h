@@ -603,6 +603,8 @@ void rxs_pages_free(struct rxp_pool *pool, struct rxp_sg *pages);
 
 struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_account *account,
 				 struct rxp_stats *stats);
+void rxs_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s);
+
 void rxs_grants_recall(struct rxp_pool *pool);
 void rxs_reqs_give_mrs(struct rxp_pool *pool);
 void rxs_req_lend_mr(struct rxs_req *req);
@@ -613,8 +615,11 @@ int rxs_grant_post(struct rxs_grant *g, struct rxp_chain *chain);
 void rxs_grant_drop(struct rxs_grant *g);
 bool rxs_grant_use(struct rxs_req *req, struct rxp_conn *conn);
 const char *rxs_return_arrived(struct rxp_conn *conn, const struct rxp_frame *f);
-void rxs_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s);
 void rxs_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
+void rxs_grants_shed(struct rdmafs_xprt_session *s);
+bool rxs_grants_overdue(struct rdmafs_xprt_session *s, bool *more);
+void rxs_grants_pause(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
+		      int error);
 
 struct rxs_req *rxs_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const struct rxp_frame *f);
 void rxs_req_put(struct rxs_req *req);
@@ -629,10 +634,7 @@ void rxs_slot_leave(struct rdmafs_xprt_session *s, struct rxs_slot *slot,
 void *rxs_req_buf(struct rxs_req *req);
 void rxs_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
 
-bool rxs_session_note_overdue(struct rdmafs_xprt_session *s, bool *more);
 bool rxs_sessions_tick(struct rdmafs_xprt_server *server);
-void rxs_grants_pause(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
-		      int error);
 
 int rxs_turns_init(struct rxs_turns *turns);
 void rxs_turns_exit(struct rxs_turns *turns);
