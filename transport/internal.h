@@ -867,6 +867,6 @@ void rxp_member_init(struct rxp_member *member, const struct rxp_member_ops *ops
 int rxp_member_set_quota(struct rxp_member *member, const struct rpol_quota *quota, bool keep);
 void rxp_member_get_quota(struct rxp_member *member, struct rpol_quota *quota);
 int rxp_member_give_quota(struct rxp_member *member, struct rxp_pool *pool, bool must);
-int rxp_proc_add(struct rxp_member *member, const struct net *net, const char *name);
+int rxp_member_make_dir(struct rxp_member *member, const struct net *net, const char *name);
 
 #endif

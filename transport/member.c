@@ -140,7 +140,7 @@ static void rxp_window_show(struct seq_file *m, void *owner)
 }
 
 /* Show what the policy counts for a member. */
-static void rxp_account_show(struct seq_file *m, const struct rpol_member_stats *st)
+static void rxp_member_policy_show(struct seq_file *m, const struct rpol_member_stats *st)
 {
 	seq_printf(m, "grants %llu\nwaits %llu\nrefused %llu\nreclaims %llu\n",
 		   st->grants, st->waits, st->refused, st->reclaims);
@@ -183,7 +183,7 @@ static void rxp_member_stats_show(struct seq_file *m, void *owner)
 	rxp_stats_show(m, member->stats);
 	if (pool) {
 		rpol_member_get_stats(pool->member, &st);
-		rxp_account_show(m, &st);
+		rxp_member_policy_show(m, &st);
 		rxp_pool_put(pool);
 	}
 }
@@ -242,7 +242,7 @@ static const struct rxp_proc_kind rxp_member_files[] = {
 };
 
 /**
- * rxp_proc_add - make the directory of a mount or a client
+ * rxp_member_make_dir - make the directory of a mount or a client
  * @member: the mount or the client's session; used until rxp_proc_remove() of its @dir
  * @net:    the network namespace in which the files can be opened
  * @name:   the directory's name
@@ -251,7 +251,7 @@ static const struct rxp_proc_kind rxp_member_files[] = {
  *
  * Return: 0 or -ENOMEM.
  */
-int rxp_proc_add(struct rxp_member *member, const struct net *net, const char *name)
+int rxp_member_make_dir(struct rxp_member *member, const struct net *net, const char *name)
 {
 	member->dir = rxp_proc_make(name, net, rxp_member_files, ARRAY_SIZE(rxp_member_files),
 				    member);

@@ -405,7 +405,7 @@ int rdmafs_xprt_proc_add(struct rdmafs_xprt *x, const char *name,
 			 void (*show)(struct seq_file *m, void *ctx))
 {
 	x->show_mount = show;
-	return rxp_proc_add(&x->member, x->net, name);
+	return rxp_member_make_dir(&x->member, x->net, name);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_proc_add);
 

@@ -216,7 +216,7 @@ static void rxs_session_add_proc(struct rdmafs_xprt_session *s)
 
 	snprintf(dir, sizeof(dir), "client-%u", atomic_inc_return(&rxs_session_count));
 	/* On failure the session is only not visible. */
-	rxp_proc_add(&s->member, s->server->net, dir);
+	rxp_member_make_dir(&s->member, s->server->net, dir);
 }
 
 /* Make a session: allocate its memory, and let the service open it. */
