@@ -643,8 +643,8 @@ again_slot:
 	/*
 	 * The grant may be gone: used by another WRITE, or recalled.  Then the CRW is held for an
 	 * STCRW, which the server may take long to send, and the slot may be one of those that are
-	 * kept for other calls.  So it goes to whoever waits for it, and the WRITE waits for one as
-	 * a WRITE without a grant does.
+	 * kept for other calls.  So the slot goes to a call that waits for it, and the WRITE waits
+	 * for one as a WRITE without a grant does.
 	 */
 	if (grant && !rxc_grant_take(x, io->len, slot, &held)) {
 		spin_unlock_bh(&x->lock);

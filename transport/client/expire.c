@@ -110,7 +110,7 @@ void rdmafs_xprt_set_deadlines(struct rdmafs_xprt *x, bool count)
 
 	spin_lock_bh(&x->lock);
 	WRITE_ONCE(x->timeless, !count);
-	/* Who was dismissed just before deadlines did not count waits again. */
+	/* A call that was dismissed just before deadlines did not count any more waits again. */
 	list_for_each_entry(call, &x->timed, x.timed)
 		call->x.late = false;
 	if (count && !list_empty(&x->timed))

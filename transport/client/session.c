@@ -550,7 +550,7 @@ void rdmafs_xprt_abort(struct rdmafs_xprt *x)
 	rxc_state_move(x, RXC_EV_ABORT);
 	spin_unlock_bh(&x->lock);
 	wake_up_all(&x->wait);
-	/* Who waits at a pool that the session has just left begins anew, and ends. */
+	/* A call that waits at a pool which the session has just left begins anew, and ends. */
 	pool = rxc_session_pool(x);
 	rxc_slots_shutdown(&x->slot_account, -ESHUTDOWN);
 	if (pool) {

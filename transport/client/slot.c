@@ -216,7 +216,7 @@ int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowai
 	if (s->error) {
 		ret = s->error;
 	} else if (rxc_slots_allow(s, kind)) {
-		/* Then nobody waits who may have it. */
+		/* Then none of the calls that wait may have it. */
 		ret = rxc_slots_take(s, kind);
 	} else if (nowait || s->dismissals != since) {
 		ret = -EAGAIN;
@@ -268,7 +268,7 @@ void rxc_slots_put(struct rxc_slots *s, u16 slot)
  * rxc_slots_turn_init - begin without a place in line
  * @turn: to fill in; it is of kind BULK
  * @come: called when the turn has come, or was dismissed: then rxc_slots_get_turn() has an answer.
- *	With the account's lock held, so it may only have somebody else call that
+ *	With the account's lock held, so it may only have a worker call that
  *
  * Context: any.
  */
@@ -286,7 +286,7 @@ void rxc_slots_turn_init(struct rxc_slot_waiter *turn, void (*come)(struct rxc_s
  * @kind: of the caller
  * @turn: its place in line.  One caller at a time
  *
- * Who is in line stays there if it asks again.
+ * A caller that is in line keeps its place if it asks again.
  *
  * Context: any but hard interrupt.
  *

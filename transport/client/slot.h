@@ -9,8 +9,8 @@
  * on what they have themselves, and not on how busy the others are.
  *
  * Urgent callers that wait are served first, all others in the order in which they came; but large
- * WRITEs that have all they may have let the others pass.  Who must not sleep can stand in line,
- * too (rxc_slots_get_turn()).
+ * WRITEs that have all they may have let the others pass.  A caller that must not sleep can stand
+ * in line, too (rxc_slots_get_turn()).
  *
  * All messages of a slot travel on one of the session's connections: that of the slot's number
  * modulo the number of connections.  So calls are spread over the connections by the slot that
@@ -52,7 +52,8 @@ enum rxc_slot_kind {
  * @kind:    its kind
  * @arrival: the number of waiters until it came, itself among them
  * @done:    it has left the line; unless there is @come
- * @come:    tells who does not sleep that it has left the line; the account's lock is held
+ * @come:    tells a caller that does not sleep that it has left the line; the account's lock is
+ *	     held
  * @slot:    what it has then: a slot, or a negative errno
  *
  * The account's lock guards what is not constant.  On the stack of the task that sleeps, or, with
