@@ -484,19 +484,35 @@ struct rdmafs_cred {
 /* For what a file is opened that a kernel thread makes: it says that only after that. */
 #define RDMAFS_OPEN_MADE	(RFP_OPEN_READ | RFP_OPEN_WRITE)
 
-/* struct rdmafs_inode.flags; STASH, UNSURE and UNCROSSED change, WRITING is set, under its lock */
-#define RDMAFS_I_STASH		0	/* @stash holds attributes */
-#define RDMAFS_I_STALE		1	/* the server no longer knows the handle */
-#define RDMAFS_I_STORED		2	/* a mapping has stored into the file; see @late */
-#define RDMAFS_I_UNSURE		3	/* the size is not known; see @unknown */
-#define RDMAFS_I_WRITING	4	/* i_rwsem is held by rdmafs_lock_write() */
-#define RDMAFS_I_LOOKED		5	/* a directory: a name in it was looked at; see dir.c */
-#define RDMAFS_I_AHEAD		6	/* attributes came ahead; nobody has looked at them yet */
-#define RDMAFS_I_WALKED		7	/* found by name; a GETATTR follows (ahead.c) */
-#define RDMAFS_I_RELABEL	8	/* another client may have changed the security label */
-#define RDMAFS_I_LABEL_KEPT	9	/* a root: only this machine changes its security label */
-#define RDMAFS_I_UNLABELLED	10	/* the server has said that it has no security label */
-#define RDMAFS_I_UNCROSSED	11	/* the server has refused a CROSS; see @uncrossed */
+/**
+ * enum rdmafs_inode_bit - bits of rdmafs_inode.flags
+ * @RDMAFS_I_STASH:	@stash holds attributes; changes under rdmafs_inode.lock
+ * @RDMAFS_I_STALE:	the server no longer knows the handle
+ * @RDMAFS_I_STORED:	a mapping has stored into the file; see @late
+ * @RDMAFS_I_UNSURE:	the size is not known; see @unknown.  Changes under the lock
+ * @RDMAFS_I_WRITING:	i_rwsem is held by rdmafs_lock_write(); is set under the lock
+ * @RDMAFS_I_LOOKED:	a directory: a name in it was looked at; see dir.c
+ * @RDMAFS_I_AHEAD:	attributes came ahead; nobody has looked at them yet
+ * @RDMAFS_I_WALKED:	found by name; a GETATTR follows (ahead.c)
+ * @RDMAFS_I_RELABEL:	another client may have changed the security label
+ * @RDMAFS_I_LABEL_KEPT: a root: only this machine changes its security label
+ * @RDMAFS_I_UNLABELLED: the server has said that it has no security label
+ * @RDMAFS_I_UNCROSSED:	the server has refused a CROSS; see @uncrossed.  Changes under the lock
+ */
+enum rdmafs_inode_bit {
+	RDMAFS_I_STASH,
+	RDMAFS_I_STALE,
+	RDMAFS_I_STORED,
+	RDMAFS_I_UNSURE,
+	RDMAFS_I_WRITING,
+	RDMAFS_I_LOOKED,
+	RDMAFS_I_AHEAD,
+	RDMAFS_I_WALKED,
+	RDMAFS_I_RELABEL,
+	RDMAFS_I_LABEL_KEPT,
+	RDMAFS_I_UNLABELLED,
+	RDMAFS_I_UNCROSSED,
+};
 
 #define RDMAFS_NR_ACCESS	4	/* callers whose rights are kept */
 
@@ -556,7 +572,7 @@ struct rdmafs_ahead {
  *		writing by appends, by direct writes that lengthen the file (direct.c) and by
  *		writes behind a hole.  Between i_rwsem and invalidate_lock
  * @lock:	protects what follows; irqsave, taken by done callbacks
- * @flags:	RDMAFS_I_*; atomic bit operations
+ * @flags:	bits of &enum rdmafs_inode_bit; atomic bit operations
  * @coh:	which of the cached data may be believed
  * @unknown:	how often a change that this client sent ended without the client knowing what
  *		it had done; also read without @lock, as @expires
