@@ -367,8 +367,8 @@ static void rdmafs_uncrossed_note(struct inode *dir)
 	spin_unlock_irq(&ri->lock);
 }
 
-/* Is it known that the server can't let the client cross there? */
-static bool rdmafs_uncrossed(struct inode *dir)
+/* Look whether it is known that the server can't let the client cross there; if not, forget it. */
+static bool rdmafs_uncrossed_check(struct inode *dir)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(dir);
 	bool known;
@@ -401,7 +401,7 @@ struct vfsmount *rdmafs_d_automount(struct path *path)
 	/* An object that was come to by its handle has no place yet; and a root is no border. */
 	if (IS_ROOT(path->dentry) || d_really_is_negative(path->dentry))
 		return ERR_PTR(-EISDIR);
-	if (rdmafs_uncrossed(d_inode(path->dentry)))
+	if (rdmafs_uncrossed_check(d_inode(path->dentry)))
 		return ERR_PTR(-EISDIR);
 	fc = fs_context_for_submount(path->mnt->mnt_sb->s_type, path->dentry);
 	if (IS_ERR(fc))
