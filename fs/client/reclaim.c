@@ -144,7 +144,7 @@ bool rdmafs_opens_asked(struct rdmafs_super *super, int session)
 }
 
 /* The last worker has no more to do. */
-static void rdmafs_reclaim_over(struct rdmafs_super *super)
+static void rdmafs_reclaim_finish(struct rdmafs_super *super)
 {
 	int session = atomic_read(&super->mnt->session);
 	int err;
@@ -191,7 +191,7 @@ static void rdmafs_reclaim_work(struct work_struct *work)
 	if (delay)
 		queue_delayed_work(super->mnt->io_wq, &super->reclaim[0].work, delay);
 	if (atomic_dec_and_test(&super->reclaiming) && !delay)
-		rdmafs_reclaim_over(super);
+		rdmafs_reclaim_finish(super);
 }
 
 /**
