@@ -96,6 +96,7 @@ static bool rdmafs_ahead_pauses(struct rdmafs_mount *mnt)
 /* A turn has ended: forget what may be forgotten.  The caller holds rdmafs_inode.lock. */
 static void rdmafs_ahead_next_turn(struct rdmafs_ahead *a, unsigned long turn)
 {
+	lockdep_assert_held(&container_of(a, struct rdmafs_inode, ahead)->lock);
 	a->ends = jiffies + turn;
 	a->asked = 0;
 	a->over = false;
@@ -116,6 +117,7 @@ static void rdmafs_ahead_next_turn(struct rdmafs_ahead *a, unsigned long turn)
  */
 static void rdmafs_ahead_moved(struct rdmafs_ahead *a, unsigned long verifier)
 {
+	lockdep_assert_held(&container_of(a, struct rdmafs_inode, ahead)->lock);
 	if (a->read && a->calls < RDMAFS_AHEAD_CALLS_MAX)
 		a->calls++;
 	a->moved = a->verifier != 0;

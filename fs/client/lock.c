@@ -63,8 +63,10 @@ static int rdmafs_lock_size(struct inode *inode)
  */
 static int rdmafs_dio_block(struct inode *inode)
 {
-	int err = rdmafs_dio_wait(inode);
+	int err;
 
+	lockdep_assert_held_write(&inode->i_rwsem);
+	err = rdmafs_dio_wait(inode);
 	/* Only after the wait: a reader that finds the bit clear does not wait. */
 	if (!err)
 		clear_bit(NETFS_ICTX_ODIRECT, &netfs_inode(inode)->flags);

@@ -210,6 +210,7 @@ int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session,
 	u32 nr, i, record;
 	int ret = 0;
 
+	lockdep_assert_held(&open->lock);
 	copy = rdmafs_locks_copy(open, &nr);
 	if (IS_ERR(copy))
 		return PTR_ERR(copy);

@@ -343,6 +343,8 @@ put:
  */
 int rdmafs_zero_tail(struct inode *inode, loff_t from)
 {
+	lockdep_assert(lockdep_is_held(&inode->i_rwsem) ||
+		       lockdep_is_held_type(&RDMAFS_I(inode)->stores, 0));
 	return rdmafs_tail_rest(inode, from, false);
 }
 
@@ -425,6 +427,7 @@ int rdmafs_leave_hole_unlocked(struct inode *inode)
 	struct rw_semaphore *stores = &RDMAFS_I(inode)->stores;
 	int err;
 
+	lockdep_assert_held(&inode->i_rwsem);
 	if (down_write_killable(stores))
 		return -EINTR;
 	err = rdmafs_leave_hole(inode, i_size_read(inode));

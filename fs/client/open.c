@@ -372,6 +372,7 @@ static void rdmafs_open_forgot_locked(struct rdmafs_open *open, int session)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
 
+	lockdep_assert_held(&RDMAFS_I(open->inode)->lock);
 	WRITE_ONCE(open->session, 0);
 	open->forgot = session;
 	/*
