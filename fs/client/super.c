@@ -449,7 +449,7 @@ out:
 }
 
 /* Make a session and a superblock. */
-static int rdmafs_make(struct fs_context *fc)
+static int rdmafs_super_make(struct fs_context *fc)
 {
 	struct rdmafs_ctx *ctx = fc->fs_private;
 	int err;
@@ -542,7 +542,7 @@ static int rdmafs_share_or_make(struct fs_context *fc)
 	ret = rdmafs_share(fc, making);
 	/* umount -f of that superblock, say, is no reason why others should fail. */
 	if (!ret) {
-		err = rdmafs_make(fc);
+		err = rdmafs_super_make(fc);
 		ret = err;
 	} else if (ret == -ETIMEDOUT) {
 		err = ret;
@@ -572,7 +572,7 @@ static int rdmafs_get_tree(struct fs_context *fc)
 	err = rdmafs_resolve(fc);
 	if (err)
 		return err;
-	err = ctx->opts.unshared ? rdmafs_make(fc) : rdmafs_share_or_make(fc);
+	err = ctx->opts.unshared ? rdmafs_super_make(fc) : rdmafs_share_or_make(fc);
 	if (err)
 		return err;
 	mnt = RDMAFS_M(fc->root->d_sb);
