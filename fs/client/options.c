@@ -205,27 +205,19 @@ static int rdmafs_parse_range(struct fs_context *fc, const char *key, u32 value,
 	return 0;
 }
 
-/**
- * rdmafs_opts_parse - take one option
- * @fc:    the context, whose fs_private is a struct rdmafs_ctx
- * @param: the option
- *
- * Context: process, may sleep.
- * Return: 0; -ENOPARAM: it is none of ours; -EINVAL, with a message in @fc; -ENOMEM.
+/*
+ * Each of the next functions takes options of one kind.  0; 1: it is of another kind; or a negative
+ * errno, with a message in @fc.
  */
-int rdmafs_opts_parse(struct fs_context *fc, struct fs_parameter *param)
+
+/* Where the server and the export are; strings become the context's. */
+static int rdmafs_parse_server(struct fs_context *fc, enum rdmafs_param opt,
+			       struct fs_parameter *param, const struct fs_parse_result *res)
 {
 	struct rdmafs_ctx *ctx = fc->fs_private;
-	struct rdmafs_opts *opts = &ctx->opts;
-	struct fs_parse_result res;
-	const char *key = param->key;
 	u32 n;
-	int opt, err;
+	int err;
 
-	opt = fs_parse(fc, rdmafs_params, param, &res);
-	if (opt < 0)
-		return opt;
-	ctx->seen |= BIT(opt);
 	switch (opt) {
 	case RDMAFS_OPT_SOURCE:
 		if (fc->source)
@@ -244,16 +236,60 @@ int rdmafs_opts_parse(struct fs_context *fc, struct fs_parameter *param)
 		param->string = NULL;
 		return 0;
 	case RDMAFS_OPT_PORT:
-		err = rdmafs_parse_range(fc, key, res.uint_32, 1, U16_MAX, &n);
+		err = rdmafs_parse_range(fc, param->key, res->uint_32, 1, U16_MAX, &n);
 		if (!err)
 			ctx->port = n;
 		return err;
+	default:
+		return 1;
+	}
+}
+
+/* The session, and how large its RPCs are. */
+static int rdmafs_parse_session(struct fs_context *fc, enum rdmafs_param opt, const char *key,
+				const struct fs_parse_result *res)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_opts *opts = &ctx->opts;
+	u32 n;
+	int err;
+
+	switch (opt) {
 	case RDMAFS_OPT_SLOTS:
-		return rdmafs_parse_range(fc, key, res.uint_32, RDMAFS_XPRT_SLOTS_MIN,
+		return rdmafs_parse_range(fc, key, res->uint_32, RDMAFS_XPRT_SLOTS_MIN,
 					  RDMAFS_XPRT_SLOTS_MAX, &opts->slots);
+	case RDMAFS_OPT_NCONNECT:
+		return rdmafs_parse_range(fc, key, res->uint_32, 1, RDMAFS_XPRT_CONNS_MAX,
+					  &opts->nconnect);
 	case RDMAFS_OPT_CONNECT_TIMEOUT:
-		return rdmafs_parse_range(fc, key, res.uint_32, 1, RDMAFS_CONNECT_MAX,
+		return rdmafs_parse_range(fc, key, res->uint_32, 1, RDMAFS_CONNECT_MAX,
 					  &opts->connect_s);
+	case RDMAFS_OPT_POLL_US:
+		return rdmafs_parse_range(fc, key, res->uint_32, 0, RDMAFS_POLL_US_MAX,
+					  &opts->poll_us);
+	case RDMAFS_OPT_RSIZE:
+	case RDMAFS_OPT_WSIZE:
+		err = rdmafs_parse_range(fc, key, res->uint_32, PAGE_SIZE, RDMAFS_XPRT_DATA_MAX,
+					 &n);
+		if (err)
+			return err;
+		if (!is_power_of_2(n))
+			return invalfc(fc, "%s=%u is not a power of two", key, n);
+		*(opt == RDMAFS_OPT_RSIZE ? &opts->rsize : &opts->wsize) = n;
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+/* What becomes of a request that has no answer. */
+static int rdmafs_parse_late(struct fs_context *fc, enum rdmafs_param opt, const char *key,
+			     const struct fs_parse_result *res)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_opts *opts = &ctx->opts;
+
+	switch (opt) {
 	case RDMAFS_OPT_HARD:
 		opts->late = RDMAFS_HARD;
 		return 0;
@@ -264,62 +300,103 @@ int rdmafs_opts_parse(struct fs_context *fc, struct fs_parameter *param)
 		opts->late = RDMAFS_SOFTERR;
 		return 0;
 	case RDMAFS_OPT_TIMEO:
-		return rdmafs_parse_range(fc, key, res.uint_32, 1, RDMAFS_TIMEO_MAX, &opts->timeo);
+		return rdmafs_parse_range(fc, key, res->uint_32, 1, RDMAFS_TIMEO_MAX,
+					  &opts->timeo);
 	case RDMAFS_OPT_RETRANS:
-		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_RETRANS_MAX,
+		return rdmafs_parse_range(fc, key, res->uint_32, 0, RDMAFS_RETRANS_MAX,
 					  &opts->retrans);
-	case RDMAFS_OPT_RSIZE:
-	case RDMAFS_OPT_WSIZE:
-		err = rdmafs_parse_range(fc, key, res.uint_32, PAGE_SIZE, RDMAFS_XPRT_DATA_MAX,
-					 &n);
-		if (err)
-			return err;
-		if (!is_power_of_2(n))
-			return invalfc(fc, "%s=%u is not a power of two", key, n);
-		*(opt == RDMAFS_OPT_RSIZE ? &opts->rsize : &opts->wsize) = n;
-		return 0;
+	default:
+		return 1;
+	}
+}
+
+/* What is believed without asking the server, and for how long. */
+static int rdmafs_parse_cache(struct fs_context *fc, enum rdmafs_param opt, const char *key,
+			      const struct fs_parse_result *res)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_opts *opts = &ctx->opts;
+	u32 n = 0, *to;
+	int err = 0;
+
+	switch (opt) {
 	case RDMAFS_OPT_ACREGMIN:
-		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &opts->acregmin);
+		to = &opts->acregmin;
+		break;
 	case RDMAFS_OPT_ACREGMAX:
-		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &opts->acregmax);
+		to = &opts->acregmax;
+		break;
 	case RDMAFS_OPT_ACDIRMIN:
-		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &opts->acdirmin);
+		to = &opts->acdirmin;
+		break;
 	case RDMAFS_OPT_ACDIRMAX:
-		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &opts->acdirmax);
+		to = &opts->acdirmax;
+		break;
 	case RDMAFS_OPT_ACTIMEO:
 	case RDMAFS_OPT_NOAC:
-		n = 0;
-		if (opt == RDMAFS_OPT_ACTIMEO) {
-			err = rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &n);
-			if (err)
-				return err;
-		}
+		if (opt == RDMAFS_OPT_ACTIMEO)
+			err = rdmafs_parse_range(fc, key, res->uint_32, 0, RDMAFS_AC_MAX, &n);
+		if (err)
+			return err;
 		opts->acregmin = n;
 		opts->acregmax = n;
 		opts->acdirmin = n;
 		opts->acdirmax = n;
 		return 0;
 	case RDMAFS_OPT_LOOKUPCACHE:
-		opts->names = res.uint_32;
+		opts->names = res->uint_32;
 		return 0;
+	default:
+		return 1;
+	}
+	return rdmafs_parse_range(fc, key, res->uint_32, 0, RDMAFS_AC_MAX, to);
+}
+
+/* The RNIC's translations: how many the mount may have, and when it takes them. */
+static int rdmafs_parse_quota(struct fs_context *fc, enum rdmafs_param opt, const char *key,
+			      const struct fs_parse_result *res)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_opts *opts = &ctx->opts;
+
+	switch (opt) {
 	case RDMAFS_OPT_MIN:
-		opts->quota.min = res.uint_64;
+		opts->quota.min = res->uint_64;
 		return 0;
 	case RDMAFS_OPT_MAX:
-		opts->quota.max = res.uint_64;
+		opts->quota.max = res->uint_64;
 		return 0;
 	case RDMAFS_OPT_WEIGHT:
-		return rdmafs_parse_range(fc, key, res.uint_32, 1, RPOL_WEIGHT_MAX,
+		return rdmafs_parse_range(fc, key, res->uint_32, 1, RPOL_WEIGHT_MAX,
 					  &opts->quota.weight);
 	case RDMAFS_OPT_REG:
-		opts->reg = res.uint_32;
+		opts->reg = res->uint_32;
 		return 0;
-	case RDMAFS_OPT_POLL_US:
-		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_POLL_US_MAX,
-					  &opts->poll_us);
-	case RDMAFS_OPT_NCONNECT:
-		return rdmafs_parse_range(fc, key, res.uint_32, 1, RDMAFS_XPRT_CONNS_MAX,
-					  &opts->nconnect);
+	default:
+		return 1;
+	}
+}
+
+/**
+ * rdmafs_opts_parse - take one option
+ * @fc:    the context, whose fs_private is a struct rdmafs_ctx
+ * @param: the option
+ *
+ * Context: process, may sleep.
+ * Return: 0; -ENOPARAM: it is none of ours; -EINVAL, with a message in @fc; -ENOMEM.
+ */
+int rdmafs_opts_parse(struct fs_context *fc, struct fs_parameter *param)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_opts *opts = &ctx->opts;
+	struct fs_parse_result res;
+	int opt, ret;
+
+	opt = fs_parse(fc, rdmafs_params, param, &res);
+	if (opt < 0)
+		return opt;
+	ctx->seen |= BIT(opt);
+	switch (opt) {
 	case RDMAFS_OPT_LOCAL_LOCK:
 		opts->local_lock = res.uint_32;
 		return 0;
@@ -329,9 +406,17 @@ int rdmafs_opts_parse(struct fs_context *fc, struct fs_parameter *param)
 	case RDMAFS_OPT_SECLABEL:
 		opts->seclabel = !res.negated;
 		return 0;
-	default:
-		return -EINVAL;
 	}
+	ret = rdmafs_parse_server(fc, opt, param, &res);
+	if (ret > 0)
+		ret = rdmafs_parse_session(fc, opt, param->key, &res);
+	if (ret > 0)
+		ret = rdmafs_parse_late(fc, opt, param->key, &res);
+	if (ret > 0)
+		ret = rdmafs_parse_cache(fc, opt, param->key, &res);
+	if (ret > 0)
+		ret = rdmafs_parse_quota(fc, opt, param->key, &res);
+	return ret > 0 ? -EINVAL : ret;
 }
 
 /**
