@@ -274,7 +274,7 @@ struct rdmafs_reclaim {
  *		RDMAFS_NR_RECLAIM_BELOW in one below it
  * @reclaiming:	how many of them are at work; atomic
  * @offline:	the last answer that says anything about its export says that it is not served.  No
- *		lock: READ_ONCE() and WRITE_ONCE(), as for the next six
+ *		lock: READ_ONCE() and WRITE_ONCE(), as for all from @given_up to @no_clone
  * @nr_opens:	opens that are not closed yet, and works that hold inodes, or, in that of the mount,
  *		the mount; atomic
  * @opens_wait:	woken when @nr_opens falls to 0
@@ -359,7 +359,8 @@ struct rdmafs_super {
  * @forced_done: how often umount -f has failed the calls that were outstanding; atomic.  If it was
  *		not yet @forced when a call was made, umount -f may have ended the call
  * @given_up:	umount -f was called while the export, or one below it, was not served, and none of
- *		them was served since.  No lock: READ_ONCE() and WRITE_ONCE(), as for the next four
+ *		them was served since.  No lock: READ_ONCE() and WRITE_ONCE(), as for all down to
+ *		@recorded
  * @returns:	how often one was served after that
  * @ending:	the task of rdmafs_super.given_up ends the mount: an operation does not wait any
  *		longer until the export is served
@@ -367,7 +368,7 @@ struct rdmafs_super {
  * @timeout:	for how long a new op is waited for, in jiffies, never 0 on a soft mount; 0: without
  *		end.  Set with @opts
  * @ahead_pause: nothing is read ahead until then, in jiffies, as a reply to that was late, or 0
- * @recorded:	a LOCK was made: the server may have recorded that this client has locks; no lock
+ * @recorded:	a LOCK was made: the server may have recorded that this client has locks
  * @opens_lock:	protects opens and opens_later of the superblocks, and rdmafs_open's @all, @asked
  *		and @again; a leaf
  * @serial:	tells it from all other mounts there have been; constant
@@ -531,6 +532,8 @@ enum rdmafs_inode_bit {
  * @moved:    @verifier was replaced in this turn
  * @over:     the end was reached in this turn
  * @refused:  the server did not send a part in this turn
+ *
+ * rdmafs_inode.lock of the directory protects all of it.
  */
 struct rdmafs_ahead {
 	unsigned long ends;
@@ -680,7 +683,8 @@ struct rdmafs_inode {
  * @half:	the session in which it was opened again, or may be open still, but not all of
  *		its locks were taken again yet; under @lock, or the closing task's
  * @half_id:	the stateid that it has in that session; likewise
- * @lock_lost:	a lock was lost, with a session, say: reads and writes fail
+ * @lock_lost:	a lock was lost, with a session, say: reads and writes fail.  Set under
+ *		rdmafs_inode.recording, read without; it stays set
  * @lock_record: by which record of the server's its locks were granted, which is shown to take them
  *		again; changed under rdmafs_inode.lock, also read without
  * @lock:	serialises opening it again
@@ -1148,6 +1152,8 @@ int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *den
  * @eof:    the directory ends with this reply
  * @cut:    rdmafs_dir_fetch() has not entered what follows @last
  * @used:   it has entered names, or renewed what is known of some
+ *
+ * It is on the stack of the task that reads the directory, and no other task sees it: no lock.
  */
 struct rdmafs_listing {
 	pgoff_t index;
