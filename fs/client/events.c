@@ -83,10 +83,11 @@ static bool rdmafs_lock_wake(struct rdmafs_mount *mnt, u64 token)
 }
 
 /*
- * What the server had to tell may have been told in a reply that is lost.  All that it tells is
- * done: who waits for a lock asks, and locks that the server may have recorded are taken again.
- * True: after a pause the server is to be asked once more, as it believes that its last reply has
- * come.  It is anyway when there is another connection, and a mount that ends need not ask.
+ * What the server had to tell may have been told in a reply that is lost.  So all is done that it
+ * can tell: tasks that wait for locks ask for them, and locks that the server may have recorded are
+ * taken again.  True: after a pause the server is to be asked once more, as it believes that its
+ * last reply has come.  It is anyway when there is another connection, and a mount that ends need
+ * not ask.
  */
 static bool rdmafs_events_missed(struct rdmafs_mount *mnt)
 {
@@ -166,7 +167,7 @@ void rdmafs_events(struct rdmafs_mount *mnt)
 	unsigned long irq;
 	bool any;
 
-	/* Nothing is told but what tasks wait for, and to those who are known to have locks. */
+	/* The server tells only a client whose tasks wait, or that is known to have locks. */
 	spin_lock_irqsave(&mnt->lock_lock, irq);
 	any = !list_empty(&mnt->lock_waits);
 	spin_unlock_irqrestore(&mnt->lock_lock, irq);

@@ -12,8 +12,8 @@
  * Waiting takes no slot: the server answers that the lock is not to be had yet, and transport
  * brings an EVENT when the server has something to tell (events.c).  A task that is woken asks for
  * its lock again, under the same token.  All of them ask, too, after a new connection or session,
- * and now and then without a reason.  In its grace period the server grants no lock that nobody had
- * before: a task asks again until that is over (grace.c).
+ * and now and then without a reason.  In its grace period the server grants only locks that are
+ * taken again: a task that wants another one asks again until that period is over (grace.c).
  *
  * A lock makes what it covers coherent: before the lock is taken all that is cached is put in
  * doubt, and before it is given back what is dirty is written.  While a range is locked write(2)
@@ -53,8 +53,8 @@ static bool rdmafs_strays_waited(struct rdmafs_inode *ri, const struct rdmafs_si
 }
 
 /*
- * Wait for workers, umount -f, or the end of a soft mount's time.  Whoever changes the first two
- * wakes this; the time is looked at now and then.  0 or -EINTR.
+ * Wait for workers, umount -f, or the end of a soft mount's time.  The workers and umount -f wake
+ * this task; the time is looked at now and then.  0 or -EINTR.
  */
 static int rdmafs_strays_wait(struct rdmafs_inode *ri, const struct rdmafs_since *since)
 {
@@ -92,8 +92,8 @@ static int rdmafs_locking_line(struct rdmafs_inode *ri, bool always)
 /*
  * Take @locking to ask for a lock, when what killed tasks have left is done: an UNLOCK that is
  * still on its way would undo the lock.  0; -EINTR; or -EIO or -ETIMEDOUT: a soft mount's time is
- * over, or umount -f was called after the caller had read @forced.  It ends who waits in line here,
- * too: each would ask the server in its turn, and wait for the answer.
+ * over, or umount -f was called after the caller had read @forced.  This ends the tasks that wait
+ * in line here, too: each would ask the server in its turn, and wait for the answer.
  */
 static int rdmafs_locking_begin(struct rdmafs_inode *ri, int forced)
 {
@@ -143,7 +143,7 @@ static void rdmafs_lock_expire(struct file *file, const struct file_lock *fl)
 	wanted.fl_start = fl->fl_start;
 	wanted.fl_end = fl->fl_end;
 	posix_test_lock(file, &wanted);
-	/* If others have it, it has become a copy of their lock. */
+	/* If another owner has the lock, @wanted has become a copy of that one. */
 	locks_release_private(&wanted);
 }
 
@@ -160,11 +160,11 @@ static int rdmafs_lock_record(struct file *file, struct file_lock *fl)
 }
 
 /*
- * The server has granted what others here are recorded with: it does not have their locks any more.
- * Their export was disabled and enabled, say, and they have not used their opens since, so that
- * nothing told this client.  Have their locks taken again, or find them lost, now that the server
- * has been given back what it has granted.  0; -EAGAIN: begin again; -RDMAFS_EGRACE or another
- * negative errno.
+ * The server has granted a lock that others here are recorded with: it does not have their locks
+ * any more.  Their export was disabled and enabled, say, and they have not used their opens since,
+ * so that no answer has told this client.  Have their locks taken again, or find them lost, now
+ * that the server has been given back what it has granted.  0; -EAGAIN: begin again;
+ * -RDMAFS_EGRACE or another negative errno.
  */
 static int rdmafs_lock_rivals(struct inode *inode, const struct rdmafs_range *r)
 {
@@ -277,7 +277,7 @@ static int rdmafs_lock_try_now(struct file *file, struct file_lock *fl, u32 toke
 	return -EIO;
 }
 
-/* The same, once the server grants locks that nobody had before. */
+/* The same, again and again until the server grants other locks than those taken again. */
 static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token, int forced)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(file_inode(file)->i_sb);
@@ -298,7 +298,7 @@ static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token, i
 }
 
 /*
- * The task does not wait any more: make an end of its request.  @wait: for the server's answer.
+ * The task does not wait any more: end its request.  @wait: for the server's answer.
  * True: the task has the lock after all.
  */
 static bool rdmafs_lock_give_up(struct file *file, struct file_lock *fl, u32 token, bool wait)

@@ -13,7 +13,7 @@
 /**
  * struct rdmafs_range - what a request is about
  * @owner: names the owner on the wire
- * @who:   names the owner in the VFS; not necessarily there any more, so compared only
+ * @who:   names the owner in the VFS; what it points to may be gone, so it is compared only
  * @start: first byte
  * @end:   last byte
  * @type:  F_RDLCK, F_WRLCK or F_UNLCK

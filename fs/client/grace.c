@@ -2,22 +2,22 @@
 /*
  * The server's grace period: after a restart clients take their locks again before others get any.
  *
- * Whoever asks for another lock meanwhile is told to come later, and waits here, as short as a
- * signal or umount -f wants it.  When all that a lost session had open has been opened again, with
+ * A task that asks for another lock meanwhile is told to come later, and waits here, until a signal
+ * or umount -f ends the wait.  When all that a lost session had open has been opened again, with
  * its locks (reclaim.c), the server is told so: it may be waiting for this client alone.
  *
- * That it is told may take long, and what is true of one session is not true of the next.  So the
- * server gives a token first, in the session in which all was opened again, and does not believe
- * who shows it in another one.
+ * Telling the server may take long, and what is true of one session is not true of the next.  So
+ * the server gives a token first, in the session in which all was opened again, and does not
+ * believe a client that shows this token in another session.
  *
- * Each file system below the mount is another export of the server's, which is told by itself: one
- * whose disk is dead does not keep the others waiting.
+ * Each file system below the mount is an export of its own, and the server is told of each by
+ * itself: one whose disk is dead does not keep the others waiting.
  */
 #include <linux/sched/signal.h>
 #include "client.h"
 #include "filelock.h"
 
-/* Who waits for the end of the grace period asks again after so long at most, in jiffies. */
+/* A task that waits for the grace period's end asks again after at most this time, in jiffies. */
 #define RDMAFS_GRACE_PAUSE	HZ
 
 /**
@@ -69,7 +69,7 @@ static int rdmafs_reclaim_ask(struct rdmafs_super *super, u64 *token, int *sessi
 	return err;
 }
 
-/* 0: the export was told; 1: not, as it is too late for that; or a negative errno. */
+/* 0: the server was told; 1: it was not, as it is too late for that; or a negative errno. */
 static int rdmafs_reclaim_tell_now(struct rdmafs_super *super, int session)
 {
 	int answered = 0, err;
@@ -77,8 +77,8 @@ static int rdmafs_reclaim_tell_now(struct rdmafs_super *super, int session)
 
 	err = rdmafs_reclaim_ask(super, &token, &answered);
 	/*
-	 * What was opened again in this session is open in that of the token.  If one has to be
-	 * opened again since, the worker that does so comes here again.
+	 * What was opened again in this session is open in the session of the token.  If an open
+	 * has to be opened again since, the worker that does so comes here again.
 	 */
 	if (err || answered != session || !rdmafs_opens_asked(super, session))
 		return err ?: 1;
@@ -109,8 +109,8 @@ int rdmafs_reclaim_tell(struct rdmafs_super *super, int session)
 		err = rdmafs_reclaim_tell_now(super, session);
 	WRITE_ONCE(super->telling, false);
 	/*
-	 * What is mounted there no more on the server need not be told.  Nor need one for which
-	 * there is no room: where a file is open again there is.
+	 * Of a file system that is not mounted on the server any more nothing need be told.  Nor
+	 * of one for which the server has no room: there is room where a file is open again.
 	 */
 	if (err == -ESTALE || err == -ENFILE)
 		err = 0;
@@ -133,7 +133,7 @@ void rdmafs_lock_granted(struct rdmafs_op *op)
 
 	/*
 	 * If there is a next session, the lock is taken again there, or asked for once more.  If it
-	 * is the open's first lock, that is by this record, too.
+	 * is the open's first lock, this record is shown for that, too.
 	 */
 	spin_lock_irq(&ri->lock);
 	if (op->session == atomic_read(&op->mnt->session) || !op->open->lock_record)

@@ -7,12 +7,12 @@
  * opens of that file that have locks are opened again (rdmafs_locks_ready()).  Else the process
  * could be granted what another one of this machine has.  It is the same when the server has
  * forgotten opens within the session, as it does when their export is disabled.  The client knows
- * that only when an answer has said so, for any open (rdmafs_mount.forgets).  If it comes to know
- * too late, see rdmafs_lock_rivals().
+ * that only when an answer has said so, for any open (rdmafs_mount.forgets).  For what is done if
+ * the client comes to know too late, see rdmafs_lock_rivals().
  *
  * The server is shown by which of its records the locks were granted (rdmafs_open.lock_record).  If
- * it finds that others may have had the lock meanwhile, or has given it to another client, or if
- * the open can't be opened again, the lock is lost (rdmafs_lock_lost()).
+ * the server finds that others may have had the lock meanwhile, or has given it to another client,
+ * or if the open can't be opened again, the lock is lost (rdmafs_lock_lost()).
  *
  * A process may give back such a lock by another descriptor, while it is taken again.  The LOCK may
  * come to the server after the UNLOCK: so the record is looked at once more after the answer.
@@ -33,9 +33,9 @@ static bool rdmafs_locks_sure(const struct rdmafs_open *open)
 
 /*
  * An open that has locks of the record, and that the server does not know yet, or may have
- * forgotten; a reference.  @lock: out: one of the locks.  Of several, it is one of those that were
- * known last the longest ago.  Each that was forgotten puts all others in doubt again: so each is
- * asked for twice at most, if nothing else is forgotten meanwhile.
+ * forgotten; a reference.  @lock: out: one of the locks.  Of several opens, the one whose last
+ * confirmation by the server is oldest.  Each open that was forgotten puts all others in doubt
+ * again: so each is asked for twice at most, if nothing else is forgotten meanwhile.
  */
 static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int session,
 					       struct rdmafs_range *lock)

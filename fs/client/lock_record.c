@@ -3,10 +3,10 @@
  * The record of locks, which the VFS keeps: what the server has granted to processes of this
  * machine.
  *
- * A lock that the server does not have any more is *lost*.  It is taken off the record, else others
- * here could not be recorded with what the server grants them.  What it was to protect may have
- * changed: reads and writes of the open that it was taken with fail with EIO until that is closed
- * (@lock_lost).
+ * A lock that the server does not have any more is *lost*.  It is taken off the record, else a lock
+ * that the server grants to another owner here could not be recorded.  What the lost lock was to
+ * protect may have changed: reads and writes of the open that it was taken with fail with EIO until
+ * that open is closed (@lock_lost).
  *
  * Locks: rdmafs_inode.recording, while the record changes; in it the VFS's flc_lock, a leaf.
  */
@@ -17,7 +17,7 @@
 #include "client.h"
 #include "filelock.h"
 
-/* What the kernel knows an owner by, as a number that tells the server nothing about it. */
+/* The number that names an owner to the server; it does not tell the kernel's own name of it. */
 static u64 rdmafs_owner_id(struct rdmafs_mount *mnt, const void *who)
 {
 	return siphash_1u64((unsigned long)who, &mnt->lock_key);

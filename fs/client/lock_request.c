@@ -9,7 +9,7 @@
  * and must not, makes a request for that worker only (rdmafs_lock_abandon(),
  * rdmafs_unlock_leave()).
  *
- * Who asks for which lock, and when, is filelock.c's and lock_reclaim.c's.
+ * Which lock is asked for, by which open, and when, is decided in filelock.c and lock_reclaim.c.
  *
  * Locks: rdmafs_inode.locking, from a request to its record; the worker takes it itself.
  */
@@ -298,8 +298,8 @@ void rdmafs_lock_stay(struct rdmafs_op *op)
 /*
  * Make the server's locks in a range the same as those of the record.  What an owner has locked is
  * not given up in between.  But the task that was killed may have done so: flock(2) gives up the
- * lock that it changes.  If others have it now, it is lost; and so is what can't be had, if that is
- * sure, or if this is the @last try.
+ * lock that it changes.  If another owner has that lock now, it is lost; and so is a lock that
+ * can't be had, if that is sure, or if this is the @last try.
  */
 static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_range *range,
 			       bool last)
@@ -337,7 +337,7 @@ static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_ran
 
 /*
  * Is a worker to try again what has failed?  After a shortage, a few times.  And if umount -f, or
- * the time of a soft mount, has ended its request, until the mount ends: no one else gives back at
+ * the time of a soft mount, has ended its request, until the mount ends: nothing else gives back at
  * the server what is no longer recorded here.  @waits: how often it has waited for memory.
  */
 static bool rdmafs_lock_again(struct rdmafs_open *open, int err, unsigned int *waits,
@@ -358,8 +358,8 @@ static bool rdmafs_lock_again(struct rdmafs_open *open, int err, unsigned int *w
 			return false;
 	}
 	/*
-	 * Tasks that wait for this worker have not asked for that: their wait ends.  Those that
-	 * are in line for the mutex get it now: one that wakes is slower than this worker.
+	 * Tasks that wait for this worker have not asked for another try: their wait ends.  Tasks
+	 * that are in line for the mutex get it now: one that wakes is slower than this worker.
 	 */
 	wake_up_var(&mnt->forced);
 	schedule_timeout_uninterruptible(RDMAFS_LOCK_PAUSE);

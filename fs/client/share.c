@@ -163,7 +163,7 @@ struct rdmafs_making *rdmafs_share_begin(struct fs_context *fc)
  */
 void rdmafs_share_end(struct rdmafs_making *making, int err)
 {
-	/* Signals, want of memory, and FSCONFIG_CMD_CREATE_EXCL are nothing that others meet. */
+	/* A signal, want of memory or FSCONFIG_CMD_CREATE_EXCL makes no other mount fail. */
 	if (err != -EINTR && err != -ENOMEM && !fatal_signal_pending(current) &&
 	    !making->fc->exclusive)
 		making->err = err;
@@ -175,8 +175,9 @@ void rdmafs_share_end(struct rdmafs_making *making, int err)
 }
 
 /*
- * Have both the same options of the LSM?  One that compares (SELinux) says that a superblock with
- * options does not go with a mount that has none; one that does not (Smack) objects to nothing.
+ * Have both the same options of the LSM?  An LSM that compares them (SELinux) says that a
+ * superblock with options does not go with a mount that has none; an LSM that does not compare them
+ * (Smack) objects to nothing.
  */
 static bool rdmafs_share_labels(struct super_block *sb, struct fs_context *fc)
 {
@@ -202,7 +203,7 @@ bool rdmafs_share_fits(struct super_block *sb, struct fs_context *fc)
 	const struct rdmafs_opts *old = &mnt->opts, *new = &ctx->opts;
 	unsigned int flags = fc->sb_flags;
 
-	/* Whoever writes 1 to /proc/fs/rdmafs/<st_dev>/abort may mount anew. */
+	/* After 1 was written to /proc/fs/rdmafs/<st_dev>/abort a mount gets a new session. */
 	if (mnt->net != fc->net_ns || rdmafs_xprt_aborted(mnt->xprt))
 		return false;
 	/* Without s_umount a remount may be changing them.  The caller looks again with it. */
@@ -220,10 +221,11 @@ bool rdmafs_share_fits(struct super_block *sb, struct fs_context *fc)
 }
 
 /*
- * Called with sb_lock held.  The reference is taken here, and none is said to fit: sget_fc() would
- * wait for s_umount, deaf to SIGKILL, and who holds that may be waiting for the server, as sync(2)
- * and the flusher do.  One whose last user has gone does not count.  One that is not born yet does:
- * its maker has left rdmafs_makings, or this mount would wait for it there.
+ * Called with sb_lock held.  The reference is taken here, and no superblock is said to fit: for one
+ * that fits sget_fc() would wait for s_umount, deaf to SIGKILL, and the holder of s_umount may be
+ * waiting for the server, as sync(2) and the flusher do.  A superblock whose last user has gone
+ * does not count.  A superblock without SB_BORN counts: its maker has left rdmafs_makings, else
+ * this mount would still be waiting for it there.
  */
 static int rdmafs_share_test(struct super_block *sb, struct fs_context *fc)
 {
@@ -245,9 +247,10 @@ static int rdmafs_share_test(struct super_block *sb, struct fs_context *fc)
  * @making: of the mount, which has not called this before
  * @sb:     the superblock, with an active reference of the mount
  *
- * Its last user may have unmounted it meanwhile, in the belief that its data was written by that.
- * So that this is done even if the task of this mount is killed, a worker does it.  (A mount
- * that fails later puts it as any last user does, see rdmafs_umount_wait().)
+ * The last user of the superblock may have unmounted it meanwhile, and believe that this has
+ * written its data.  A worker puts the reference, so that the data is written even if the task of
+ * this mount is killed.  (A mount that fails later puts its reference as any last user does, see
+ * rdmafs_umount_wait().)
  *
  * Context: process; s_umount is not held.
  */
