@@ -13,7 +13,7 @@
  * Most of what is read may be read in vain: a program may look at few names of a large directory.
  * So it has to be earned.  A request about one name is worth about as much of the server's time as
  * RDMAFS_AHEAD_WORTH entries of a listing.  That many entries may be read for each such request,
- * and as many for each that was spared, as somebody looked at an object that was found here.
+ * and as many for each that was spared because a task looked at an object that was found here.
  * RDMAFS_AHEAD_CREDIT entries may be read before that; half of what is owed is forgotten each
  * RDMAFS_AHEAD_HALVE.  So whatever a program does, it does not cost the server much more than twice
  * what it would without.
@@ -26,19 +26,19 @@
  * On a mount with security labels, which entries of a listing lack, only names that the dcache has
  * are entered (dir.c).  So a name that is looked up there for the first time does not count.
  *
- * Nothing depends on whether it succeeds, and its errors are told to nobody.  So a task that has
+ * Nothing depends on whether it succeeds, and no caller is told its errors.  So a task that has
  * the answer about its own name waits for more only if the server serves the export, and for no
  * longer than RDMAFS_AHEAD_WAIT: the server may be gone by now, its disk may be slow, and while the
- * task waits nobody can change a name in the directory.  A task that leaves its READDIR under way
+ * task waits no name in the directory can be changed.  A task that leaves its READDIR under way
  * leaves a slot of the session to it.  So that these do not add up, nothing of the mount is read
  * ahead for RDMAFS_AHEAD_PAUSE then.
  *
  * Locks: the directory's i_rwsem is held shared while names are entered, as it is for readdir(3).
- * It must not be held exclusively: who does that is about to change a name, and entering what the
+ * It must not be held exclusively: its holder is about to change a name then, and entering what the
  * server says may move that very name, or another in its place (d_splice_alias()).  How the caller
  * holds it, if at all, can't be told from the name: knfsd and overlayfs look up what they are going
  * to remove as others look up what they want to see.  So each part takes the lock once more,
- * shared, if it can be had at once: that fails while anybody holds it exclusively, this task
+ * shared, if it can be had at once: that fails while a task holds it exclusively, this one
  * included, or waits to do so.  rdmafs_inode.lock protects struct rdmafs_ahead.  The task has no
  * name of its own that others wait for (d_in_lookup()).  Names that other tasks look up just then
  * are left out, so that it does not wait for theirs (rdmafs_looking()).
@@ -194,7 +194,7 @@ static struct rdmafs_op *rdmafs_ahead_op(struct rdmafs_super *super, unsigned lo
 
 /*
  * Read a part.  As for readdir(3), what fits a message comes first, so that in a small directory
- * nobody waits for translations of the RNIC; if that is not all, more comes at once.
+ * no task waits for translations of the RNIC; if that is not all, more comes at once.
  */
 static int rdmafs_ahead_read(struct dentry *parent, struct rdmafs_listing *l)
 {
@@ -255,7 +255,7 @@ void rdmafs_ahead_dir(struct dentry *parent)
  *
  * Nothing is read while the object is locked.  That may be by this task, which is about to change
  * it: knfsd asks for attributes of what it has locked, for a rename of two directories and with
- * s_vfs_rename_mutex held.  Nobody else should wait for what is read ahead then.
+ * s_vfs_rename_mutex held.  No other task should wait for what is read ahead then.
  *
  * Context: as for rdmafs_ahead_dir().
  */
@@ -271,7 +271,7 @@ void rdmafs_ahead(struct dentry *dentry)
 }
 
 /**
- * rdmafs_ahead_used - somebody looks at an object whose attributes came ahead
+ * rdmafs_ahead_used - a task looks at an object whose attributes came ahead
  * @dentry: its name
  *
  * Context: process; takes rdmafs_inode.lock of the directory.

@@ -564,8 +564,8 @@ static void rdmafs_getattr_more(struct inode *inode, struct kstat *stat, u32 req
 
 /*
  * The change cookie of the attributes that were taken over last, for a server that exports the
- * mount.  Who has seen it is shown no older attributes, nor older pages: these are dropped before
- * they are read.  It is not monotonic: it falls if the server's clock is set back.
+ * mount.  A client that has seen it is shown no older attributes, nor older pages: these are
+ * dropped before they are read.  It is not monotonic: it falls if the server's clock is set back.
  */
 static u64 rdmafs_attr_cookie(struct inode *inode)
 {

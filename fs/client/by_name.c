@@ -370,7 +370,7 @@ static int rdmafs_create_open(struct inode *dir, struct dentry *dentry, umode_t 
 	} else {
 		inode = rdmafs_create_opened(dir, dentry, &b);
 		err = PTR_ERR_OR_ZERO(inode);
-		/* Whether anybody opens the file next is not known. */
+		/* Whether a task opens the file next is not known. */
 		rdmafs_open_undo(b.op);
 	}
 	if (b.op)

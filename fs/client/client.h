@@ -20,7 +20,7 @@
  *	file.c		open files but reading and writing; lock.c the locks for these
  *	filelock.c	fcntl(2)'s and flock(2)'s locks; lock_request.c the requests for them, and
  *			those that killed tasks leave; lock_record.c their record in the VFS;
- *			lock_reclaim.c those of a lost session; events.c wakes who waits for one
+ *			lock_reclaim.c those of a lost session; events.c wakes waiting tasks
  *	grace.c		the time in which the server grants no others
  *	buffered.c	through the page cache; mapping.c which cached pages are valid; flush.c
  *			waiting for writeback; commit.c when a page is clean
@@ -393,7 +393,7 @@ struct rdmafs_mount {
 	struct rdmafs_super super;
 	struct list_head supers;
 	spinlock_t supers_lock;	/* protects @supers; a leaf */
-	struct mutex supers_mutex; /* serialises those who make superblocks below */
+	struct mutex supers_mutex; /* serialises tasks that make superblocks below */
 	struct list_head submounts;
 	struct delayed_work expire;
 	struct rcu_head rcu;
@@ -493,7 +493,7 @@ struct rdmafs_cred {
  * @RDMAFS_I_UNSURE:	the size is not known; see @unknown.  Changes under the lock
  * @RDMAFS_I_WRITING:	i_rwsem is held by rdmafs_lock_write(); is set under the lock
  * @RDMAFS_I_LOOKED:	a directory: a name in it was looked at; see dir.c
- * @RDMAFS_I_AHEAD:	attributes came ahead; nobody has looked at them yet
+ * @RDMAFS_I_AHEAD:	attributes came ahead, and were not looked at yet
  * @RDMAFS_I_WALKED:	found by name; a GETATTR follows (ahead.c)
  * @RDMAFS_I_RELABEL:	another client may have changed the security label
  * @RDMAFS_I_LABEL_KEPT: a root: only this machine changes its security label
@@ -899,8 +899,8 @@ int rdmafs_op_errno(const struct rdmafs_op *op, int err);
 
 /*
  * rdmafs_op_status() returns these besides errnos; they do not leave op.c and io.c.  Only the last
- * two are also what rdmafs_op_run() returns to those who ask for a lock, and EBADSTATE is also what
- * lock_reclaim.c tells open.c.
+ * two are also what rdmafs_op_run() returns to callers that ask for a lock, and EBADSTATE is also
+ * what lock_reclaim.c tells open.c.
  */
 #define RDMAFS_EBADCRED		10001
 #define RDMAFS_EBADSTATE	10002
@@ -1147,7 +1147,7 @@ int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *den
  * @data:   entries; to be freed by kvfree()
  * @count:  bytes of @data
  * @plus:   the server is asked for attributes and handles, too
- * @ahead:  nobody lists the directory (ahead.c)
+ * @ahead:  it is read because of single names (ahead.c)
  * @fresh:  a kept reply is of use only if the attributes in it are still believed
  * @eof:    the directory ends with this reply
  * @cut:    rdmafs_dir_fetch() has not entered what follows @last

@@ -16,9 +16,8 @@
  *
  * Entries come with handles and attributes, which are entered in the dcache and the
  * inodes.  What usually follows (stat, rm -r, find) needs no request then.  But each of them
- * takes memory, and the server's time.  If a reader has got RDMAFS_DIR_UNLOOKED of them and
- * nobody has looked at any name of the directory meanwhile, it gets names alone from then on,
- * until somebody does.
+ * takes memory, and the server's time.  If a reader has got RDMAFS_DIR_UNLOOKED of them and no
+ * name of the directory was looked at meanwhile, it gets names alone from then on, until one is.
  *
  * Locks: rdmafs_dir.lock is held while the server is asked.
  */
@@ -88,7 +87,7 @@ static void rdmafs_dir_drop(struct rdmafs_dir *d)
 }
 
 /*
- * Enter a name, with what the server said about it, in the dcache.  @ahead: nobody lists it.
+ * Enter a name, with what the server said about it, in the dcache.  @ahead: rdmafs_listing.ahead.
  * False: the entry is of no use, as it has no label.
  */
 static bool rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view *ent,
@@ -122,8 +121,8 @@ static bool rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 	if (!dentry) {
 		/*
 		 * d_alloc_parallel() would wait, whatever signals come, until the task that looks
-		 * the name up has its answer.  Who reads ahead goes on without it.  (That task may
-		 * begin between this test and d_alloc_parallel(), but hardly ever does.)
+		 * the name up has its answer.  Reading ahead does without that name.  (The task
+		 * may begin between this test and d_alloc_parallel(), but hardly ever does.)
 		 */
 		if (ahead && atomic_read(rdmafs_looking(name.hash)))
 			return true;
@@ -256,7 +255,7 @@ int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct r
  * @l:	    in: @cookie, @plus, @index.  Out: all; @data is to be freed by kvfree()
  *
  * Context: process, may sleep.  The wait for the answer is killable; that of readdir(3) for a name
- * in it which another task looks up ends when that task's LOOKUP does.  Who reads ahead leaves such
+ * in it which another task looks up ends when that task's LOOKUP does.  Reading ahead leaves such
  * names out.  The directory's lock is held shared, by iterate_dir() or rdmafs_ahead_dir(), and no
  * name of it that is being looked up.
  * Return: the number of entries, or a negative errno.
@@ -290,8 +289,8 @@ int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
 
 /*
  * Are attributes to come with the names?  On a mount with security labels they are of use only for
- * names that the dcache has (rdmafs_dir_prime()): so not before somebody has looked at one, and not
- * after a reply in which there was none of these.
+ * names that the dcache has (rdmafs_dir_prime()): so not before one has been looked at, and not after a
+ * reply in which there was none of these.
  */
 static bool rdmafs_dir_plus(struct inode *dir, struct rdmafs_dir *d)
 {

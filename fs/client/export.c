@@ -294,7 +294,7 @@ static int rdmafs_connect_dir(struct dentry *dentry)
 	}
 	dput(dentry);
 	kfree(name);
-	/* Somebody moves it, or the server does not let root pass: exportfs tries again. */
+	/* It is being moved, or the server does not let root pass: exportfs tries again. */
 	return err == -ENOENT || err == -EACCES ? 0 : err;
 }
 

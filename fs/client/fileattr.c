@@ -7,8 +7,8 @@
  * statx(2) (attr.c).  The inode here gets none of S_IMMUTABLE, S_APPEND, S_SYNC: the VFS would
  * refuse by them for as long as attributes are believed, though another client has removed the
  * flag.  The server enforces all flags, at each request.  So they hold for files that are open
- * already, as well: what an open file gets into the page cache after somebody has made it immutable
- * is refused when it is written back.
+ * already, as well: what an open file gets into the page cache after it was made immutable is
+ * refused when it is written back.
  *
  * Before it calls here, the VFS checks the caller against the owner that the client sees.  So where
  * an export maps all callers to one user, only a caller with CAP_FOWNER gets as far as this.

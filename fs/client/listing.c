@@ -18,7 +18,7 @@
  *	- the credentials that asked: the server may refuse others;
  *	- until when the attributes are believed that came with the entries.  After
  *	  that one READDIR is cheaper than asking for the attributes of each entry.  So
- *	  the listing is used further only if nobody has looked at a name since the
+ *	  the listing is used further only if no name was looked at since the
  *	  directory was last read: it is the names that its readers want.  A reader
  *	  that had to ask once asks for the rest, too;
  *	- until when it may be used in that way: for acdirmax at most, and not at all if

@@ -139,7 +139,7 @@ static bool rdmafs_name_plain(unsigned int flags)
 			  LOOKUP_REVAL));
 }
 
-/* Whoever lists the directory needs attributes with the names: dir.c, listing.c. */
+/* A task that lists the directory now needs attributes with the names: dir.c, listing.c. */
 static void rdmafs_dir_looked(struct inode *dir)
 {
 	unsigned long *flags = &RDMAFS_I(dir)->flags;
@@ -167,9 +167,9 @@ static atomic_t rdmafs_looking_nr[1 << RDMAFS_LOOKING_BITS];
  * rdmafs_looking - get the number of requests under way about names that are in lookup
  * @hash: the hash of a name, in which the one of its directory is
  *
- * Who enters a name by d_alloc_parallel() while another task looks it up waits for that task's
- * request, and no signal ends this.  The names of all mounts share a few numbers: one that is not 0
- * may be there because of another name.
+ * A task that enters a name by d_alloc_parallel() while another one looks it up waits for that
+ * one's request, and no signal ends this.  The names of all mounts share a few numbers: one that is
+ * not 0 may be there because of another name.
  *
  * Context: any.
  * Return: the number for the names with such hashes, to be raised during a request.
@@ -235,7 +235,7 @@ struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned 
 		return res;
 	rdmafs_dir_looked(dir);
 	/*
-	 * Nobody waits for this name any more, so that this task may wait for others.  A caller
+	 * No task waits for this name any more, so that this one may wait for others.  A caller
 	 * that is to remove or rename the name relies on the name staying where it is: it holds
 	 * the lock exclusively, so that nothing is read.  Where there are labels, names that the
 	 * dcache does not have are not entered (rdmafs_dir_prime()).
@@ -295,7 +295,7 @@ static bool rdmafs_d_believed(struct inode *dir, struct dentry *dentry, struct i
 	if (flags & LOOKUP_REVAL)
 		return false;
 	/*
-	 * A security module decides by the label before anybody looks at the attributes, which say
+	 * A security module decides by the label before the VFS looks at the attributes, which say
 	 * whether it may have changed.
 	 */
 	if (inode && RDMAFS_S(inode->i_sb)->seclabel && rdmafs_attr_expired(inode))

@@ -49,7 +49,7 @@ static bool rdmafs_op_idempotent(enum rfp_op nr)
 	case RFP_SEEK:
 	case RFP_GETFLAGS:
 	case RFP_SETFLAGS:
-	case RFP_TMPFILE:	/* makes another file, which nobody knows of */
+	case RFP_TMPFILE:	/* makes another file, which no client knows of */
 	case RFP_COPY:
 	case RFP_CLONE:
 	case RFP_LOCK:

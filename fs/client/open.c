@@ -37,7 +37,7 @@ void rdmafs_opens_dec(struct rdmafs_super *super)
 
 	if (atomic_add_unless(&super->nr_opens, -1, 1))
 		return;
-	/* It may be freed by whoever finds 0, who takes this lock before that. */
+	/* A task that finds 0 may free it, but takes this lock before that. */
 	spin_lock_irqsave(&super->opens_wait.lock, irq);
 	if (atomic_dec_and_test(&super->nr_opens))
 		wake_up_all_locked(&super->opens_wait);
@@ -302,11 +302,11 @@ static bool rdmafs_open_made_proof(struct inode *inode, struct rfp_proof *proof,
  * @flags: RFP_OPEN_*, with which the server has refused to open it
  * @openp: out: the open, with a reference for the caller
  *
- * A file is open for who makes it, whatever its mode.  knfsd makes a file first and opens it then,
- * or opens it for each of NFSv3's writes: it has the file opened as it was made, by that open's
- * proof.  The server does not check the user's rights then.  knfsd has done so, by what is known
- * here: it lets the owner pass, whatever the mode.  So the server is asked before whether the file
- * still has the owner of then; another client may have given it away.
+ * A file is open for the task that makes it, whatever its mode.  knfsd makes a file first and opens
+ * it then, or opens it for each of NFSv3's writes: it has the file opened as it was made, by that
+ * open's proof.  The server does not check the user's rights then.  knfsd has done so, by what is
+ * known here: it lets the owner pass, whatever the mode.  So the server is asked before whether the
+ * file still has the owner of then; another client may have given it away.
  *
  * Context: process, may sleep; the wait is killable.
  * Return: 0; -EACCES: no kernel thread has made the file for this user, or it has another owner by

@@ -152,7 +152,7 @@ static void rdmafs_reclaim_finish(struct rdmafs_super *super)
 	if (!rdmafs_opens_asked(super, session))
 		return;
 	err = rdmafs_reclaim_tell(super, session);
-	/* Nobody else tells it in this session, and others may wait for that. */
+	/* No other task tells the server in this session, and other clients may wait for that. */
 	if (err && !READ_ONCE(super->no_late))
 		queue_delayed_work(super->mnt->io_wq, &super->reclaim[0].work,
 				   err == -EAGAIN ? RDMAFS_RECLAIM_PAUSE : RDMAFS_RECLAIM_TELL);
@@ -244,7 +244,7 @@ void rdmafs_opens_reclaim(struct rdmafs_super *super)
 }
 
 /**
- * rdmafs_opens_lost - have all opened again: the server does not know what was open, nor who asks
+ * rdmafs_opens_lost - have all opened again: the server knows neither opens nor credentials
  * @mnt:   the mount
  * @reset: the server has lost the session; else an export was started again within it
  *

@@ -5,7 +5,7 @@
  * SELinux has the label of each inode in memory.  For a mount that has native labels it gets the
  * label in one of three ways:
  *	- A reply that leads to a new inode tells it (RFP_REQ_LABEL), and SELinux is told before
- *	  anybody finds the inode.  Of a root, SELinux asks when it begins with the superblock, and
+ *	  a task finds the inode.  Of a root, SELinux asks when it begins with the superblock, and
  *	  gets what the reply told.
  *	- SELinux asks for security.selinux when it needs a label that it does not have: the reply
  *	  told none (it was too long, or the inode comes from a handle), it is no label by the
@@ -40,7 +40,7 @@ static void rdmafs_seclabel_keep(struct super_block *sb)
 /**
  * rdmafs_seclabel_begin - have the security module take the labels of the server
  * @fc: the context of the mount
- * @sb: the superblock, which has its root, and nobody uses it yet
+ * @sb: the superblock, which has its root, and no user yet
  * @label: the root's label, as ATTACH or CROSS has told it
  *
  * For a mount with the option security_label, or a file system below one, whose export has labels.
@@ -93,7 +93,8 @@ int rdmafs_seclabel_begin(struct fs_context *fc, struct super_block *sb,
  * There are labels if the mount has them, and the export below says so itself: its file system may
  * be one that can't have them, and then its objects have the label that the policy has for such.
  *
- * Who has found the same superblock meanwhile waits for s_umount, and uses it also if this fails.
+ * A task that has found the same superblock meanwhile waits for s_umount, and uses the superblock
+ * also if this fails.
  *
  * Context: as of rdmafs_seclabel_begin().
  * Return: as of rdmafs_seclabel_begin().
@@ -163,7 +164,7 @@ void rdmafs_seclabel_doubt(struct inode *inode)
 }
 
 /*
- * The count comes first, for those whose request is under way (rdmafs_xattr_label()): they ask
+ * The count comes first, for tasks whose request is under way (rdmafs_xattr_label()): they ask
  * again.  An answer that had come before this is dropped by the module, as it was told in the
  * meantime; unless the task stands still between the two until another one asks the server.
  */
@@ -185,7 +186,7 @@ void rdmafs_seclabel_settle(struct inode *inode)
 
 	if (!test_bit(RDMAFS_I_RELABEL, &ri->flags))
 		return;
-	/* Before the bit is cleared: who finds it clear goes on, and uses the label. */
+	/* Before the bit is cleared: a task that finds it clear goes on, and uses the label. */
 	rdmafs_seclabel_invalidate(inode);
 	/* The module may have asked since, and the bit have been set again after that. */
 	if (test_and_clear_bit(RDMAFS_I_RELABEL, &ri->flags))

@@ -119,7 +119,7 @@ void rdmafs_submount_ended(struct rdmafs_super *super)
 	spin_lock_irq(&mnt->supers_lock);
 	list_del_init(&super->link);
 	spin_unlock_irq(&mnt->supers_lock);
-	/* It has no opens any more, and nobody else finds it. */
+	/* It has no opens any more, and no other task finds it. */
 	rdmafs_opens_exit(super);
 	deactivate_super(above);
 	rdmafs_submount_free(super);

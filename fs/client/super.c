@@ -509,12 +509,12 @@ static int rdmafs_share(struct fs_context *fc, struct rdmafs_making *making)
 	if (IS_ERR_OR_NULL(sb))
 		return PTR_ERR(sb);
 	rdmafs_test_point("share_found", 0);
-	/* Whoever needs s_umount, as sync(2) does, must not wait for the server with us. */
+	/* Tasks that need s_umount, as in sync(2), must not wait for the server with this one. */
 	ret = rdmafs_still_attached(fc, sb);
 	rdmafs_test_point("share_lock", 0);
 	/*
-	 * Who holds it makes progress, as the server has just answered.  While the flusher is busy
-	 * only who waits in the queue gets it, which is why this has no time limit.
+	 * Its holder makes progress, as the server has just answered.  While the flusher is busy
+	 * only a task that waits in the queue gets it, which is why this has no time limit.
 	 */
 	if (ret > 0 && down_write_killable(&sb->s_umount))
 		ret = -EINTR;

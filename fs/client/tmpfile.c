@@ -7,7 +7,7 @@
  * as long as the inode is I_LINKABLE, which the VFS sets unless the file was made with O_EXCL, and
  * clears with the first link.  The server keeps the same account.
  *
- * If the answer is lost with the session the file is made again: nobody knows of the first one,
+ * If the answer is lost with the session the file is made again: no client knows of the first one,
  * which the server removes when its client's time to come back for it is over.
  */
 #include <linux/fs.h>

@@ -116,7 +116,7 @@ TRACE_EVENT(rdmafs_cache,
 		__entry->ino = inode->i_ino;
 		__entry->pos = pos;
 		__entry->len = len;
-		/* Not i_size_read(): a softirq must not wait for who writes the size here. */
+		/* Not i_size_read(): a softirq must not wait for a task that writes the size. */
 		__entry->size = READ_ONCE(inode->i_size);
 		__entry->did = did;
 	),

@@ -203,7 +203,7 @@ static void rdmafs_umount_opens(struct rdmafs_super *super)
 		rdmafs_xprt_abort(mnt->xprt);
 		wait_event(super->opens_wait, !atomic_read(&super->nr_opens));
 	}
-	/* Whoever has made it 0 holds this lock until it has done with the superblock. */
+	/* rdmafs_opens_dec() holds this lock until it has done with the superblock. */
 	spin_lock_irq(&super->opens_wait.lock);
 	spin_unlock_irq(&super->opens_wait.lock);
 }
@@ -211,8 +211,8 @@ static void rdmafs_umount_opens(struct rdmafs_super *super)
 /*
  * Has this task called umount -f without a server, so that it must not wait for one now?  An
  * umount -f of another task, when the mount was busy, says nothing about data that has been written
- * since.  But the one that has left the superblock to a task that could not use it, as it was
- * killed say, has returned, and nobody else can end the wait of the worker that puts it.
+ * since.  But the umount -f that has left the superblock to a task that could not use it, as that
+ * was killed say, has returned, and no other task can end the wait of the worker that puts it.
  */
 static bool rdmafs_umount_given_up(const struct rdmafs_super *super)
 {
@@ -220,7 +220,7 @@ static bool rdmafs_umount_given_up(const struct rdmafs_super *super)
 
 	if (!by || (by != current->start_boottime && !rdmafs_share_dropping()))
 		return false;
-	/* Of a server that was away others may have heard since. */
+	/* Other tasks may have had an answer since from a server that was away. */
 	return READ_ONCE(super->offline) ||
 	       READ_ONCE(super->returns) == READ_ONCE(super->mnt->returns);
 }
@@ -234,8 +234,8 @@ static void rdmafs_umount_drain(struct rdmafs_super *super)
 		sync_filesystem(super->sb);
 	WRITE_ONCE(super->no_late, true);
 	/*
-	 * Pairs with those in rdmafs_reclaim_tell() and rdmafs_events(): who comes sees this, or is
-	 * counted here.
+	 * Pairs with those in rdmafs_reclaim_tell() and rdmafs_events(): a task that comes there
+	 * sees this, or is counted here.
 	 */
 	smp_mb();
 	rdmafs_umount_opens(super);

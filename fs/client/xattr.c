@@ -249,7 +249,7 @@ static int rdmafs_xattr_label(struct inode *inode, void *value, size_t size)
 	atomic_t *relabels = &RDMAFS_I(inode)->relabels;
 	int before, ret, tries = RDMAFS_LABEL_TRIES;
 
-	/* Nobody else uses the superblock then, which has no other inode. */
+	/* No other task uses the superblock then, which has no other inode. */
 	if (root)
 		return rdmafs_xattr_root_label(root, value, size);
 	if (test_bit(RDMAFS_I_UNLABELLED, &RDMAFS_I(inode)->flags))
