@@ -26,6 +26,7 @@
 #include <linux/fs.h>
 #include <linux/mnt_idmapping.h>
 #include "client.h"
+#include "op.h"
 
 /*
  * Does the server see another caller than the client does?  Then only the server can tell what the

@@ -47,6 +47,8 @@
 #include <linux/fs.h>
 #include "transport/points.h"
 #include "client.h"
+#include "dir.h"
+#include "op.h"
 
 /* Requests about single names before each part: a part costs less than the next of these. */
 #define RDMAFS_AHEAD_ASKED	3U

@@ -21,6 +21,9 @@
 #include <linux/fs.h>
 #include <linux/posix_acl.h>
 #include "client.h"
+#include "dir.h"
+#include "op.h"
+#include "open.h"
 #include "transport/points.h"
 #include "trace.h"
 

@@ -33,6 +33,8 @@
 #include <linux/security.h>
 #include <linux/slab.h>
 #include "client.h"
+#include "op.h"
+#include "open.h"
 #include "transport/points.h"
 #include "trace.h"
 

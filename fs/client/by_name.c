@@ -9,6 +9,9 @@
 #include <linux/namei.h>
 #include "transport/points.h"
 #include "client.h"
+#include "dir.h"
+#include "op.h"
+#include "open.h"
 
 /**
  * struct rdmafs_by_name - a file to be opened by its name, and perhaps made

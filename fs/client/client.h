@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The client file system: the header that its files share.
+ * The client file system: the header that its files share.  These have headers of their own:
+ * operations (op.h), opens (open.h), names and directories (dir.h), locks of files (filelock.h),
+ * direct requests (direct.h), and mounts that are being made (options.h).
  *
  *	super.c		mounting; options.c the options, share.c mounts that share a superblock,
  *			submount.c file systems below a mount, umount.c the end of a mount and
@@ -107,16 +109,6 @@
 #define RDMAFS_COMMIT_BYTES	(32U << 20)
 /* While writes are in flight, an answered one waits at most this long for its COMMIT. */
 #define RDMAFS_COMMIT_DELAY	(HZ / 20)
-
-/* An operation fails when the server has answered it BADCRED or BADSTATE this many times. */
-#define RDMAFS_OP_TRIES		8
-
-/*
- * After a shortage an operation is sent again after this long, and then after twice as long
- * each time, up to RDMAFS_OP_WAITS times unless it is patient.
- */
-#define RDMAFS_BACKOFF_MS	10
-#define RDMAFS_OP_WAITS		7U
 
 /* With longer polling than this, the cost of sleeping no longer matters. */
 #define RDMAFS_POLL_US_MAX	1000
@@ -252,6 +244,9 @@ struct rdmafs_reclaim {
 	struct rdmafs_super *super;
 	unsigned int waits;
 };
+
+struct rdmafs_op;
+struct rdmafs_open;
 
 /**
  * struct rdmafs_super - a superblock: that of a mount, or of a file system below it (submount.c)
@@ -482,9 +477,6 @@ struct rdmafs_cred {
 	struct group_info *groups;
 };
 
-/* For what a file is opened that a kernel thread makes: it says that only after that. */
-#define RDMAFS_OPEN_MADE	(RFP_OPEN_READ | RFP_OPEN_WRITE)
-
 /**
  * enum rdmafs_inode_bit - bits of rdmafs_inode.flags
  * @RDMAFS_I_STASH:	@stash holds attributes; changes under rdmafs_inode.lock
@@ -660,194 +652,6 @@ struct rdmafs_inode {
 	struct delayed_work commit_work;
 };
 
-/**
- * struct rdmafs_open - an open of a file, as the server knows it
- * @link:	in rdmafs_inode.opens; under rdmafs_inode.lock
- * @all:	in rdmafs_super.opens or opens_later; under rdmafs_mount.opens_lock
- * @asked:	the session in which it was opened, or in which a worker last tried to open it
- *		again; under opens_lock
- * @again:	in opens_later: jiffies before which no worker tries it; under opens_lock
- * @ref:	users
- * @inode:	the file, referenced; constant
- * @cred:	the opener's credentials, referenced; constant
- * @flags:	RFP_OPEN_READ, _WRITE, _EXEC; constant
- * @stateid:	the server's name for it; changes with @session, under rdmafs_inode.lock; both are
- *		also read without
- * @proof:	proves to the server that it granted the open; changed under @lock and
- *		rdmafs_inode.lock
- * @session:	the session that @stateid belongs to, 0 if the server forgot it; changed under
- *		rdmafs_inode.lock
- * @forgot:	the last session in which the server forgot it; under rdmafs_inode.lock
- * @known_at:	rdmafs_mount.forgets before the last request that has shown that the server knows
- *		it; no lock: READ_ONCE() and WRITE_ONCE()
- * @half:	the session in which it was opened again, or may be open still, but not all of
- *		its locks were taken again yet; under @lock, or the closing task's
- * @half_id:	the stateid that it has in that session; likewise
- * @lock_lost:	a lock was lost, with a session, say: reads and writes fail.  Set under
- *		rdmafs_inode.recording, read without; it stays set
- * @lock_record: by which record of the server's its locks were granted, which is shown to take them
- *		again; changed under rdmafs_inode.lock, also read without
- * @lock:	serialises opening it again
- * @work:	closes it
- */
-struct rdmafs_open {
-	struct list_head link;
-	struct list_head all;
-	int asked;
-	unsigned long again;
-	refcount_t ref;
-	struct inode *inode;
-	struct rdmafs_cred *cred;
-	u32 flags;
-	u64 stateid;
-	struct rfp_proof proof;
-	int session;
-	int forgot;
-	int known_at;
-	int half;
-	u64 half_id;
-	bool lock_lost;
-	u32 lock_record;
-	struct mutex lock; /* serialises opening it again */
-	struct work_struct work;
-};
-
-struct rdmafs_op;
-
-/**
- * struct rdmafs_io - the part of an op that READ and WRITE need
- * @iter:	all of its data, not advanced
- * @pos:	offset in the file; for an append, the offset that the server has chosen
- * @len:	bytes
- * @done:	bytes of @len that have been read or written
- * @limit:	most bytes that one RPC may carry, 0 if there is no limit
- * @stable:	the stability that is asked for, RFP_UNSTABLE to RFP_FILE_SYNC
- * @flags:	RFP_WRITE_*
- * @verifier:	the server's verifier of the parts that were written unstably
- * @answered:	a part was written unstably, and @verifier is set
- * @mixed:	parts were written under different verifiers
- * @eof:	a read found the end of the file
- * @again:	0, or the status (-RDMAFS_EBADCRED, ...) that the worker has to mend
- * @later:	the worker: sends the op again, or sends the rest
- * @finish:	called once, in process or softirq context
- * @priv:	the caller's
- * @link:	the caller's
- *
- * The caller fills in @iter, @pos, @len, @stable, @flags and @finish before rdmafs_io_start(),
- * and clears @done, @answered and @mixed if it sends the op once more.  From then until @finish
- * the fields belong to io.c, which runs in one place at a time; after @finish they are the
- * caller's again.
- */
-struct rdmafs_io {
-	struct iov_iter iter;
-	loff_t pos;
-	size_t len;
-	size_t done;
-	size_t limit;
-	u32 stable;
-	u32 flags;
-	u64 verifier;
-	bool answered;
-	bool mixed;
-	bool eof;
-	int again;
-	struct delayed_work later;
-	void (*finish)(struct rdmafs_op *op, int err);
-	void *priv;
-	struct list_head link;
-};
-
-/**
- * struct rdmafs_op - one operation
- * @call:	transport's part; transport's from submit to done.  Its deadline is that of all that
- *		is done for the op: each time that it is sent, and what has to be asked for before,
- *		as the ops that renew an open or a credential take it over, like @forced
- * @mnt:	the mount
- * @super:	the superblock of the file that it names, whose export the answer tells of; it is
- *		there as long as a task runs the op, or the op has an open.  NULL: it may be gone
- * @enc:	encoder of the request
- * @cred:	credentials with which it is executed, referenced
- * @bare:	@cred need not be known to the server first, and the answer does not tell whether it
- *		serves the export: a SETCRED, or the ATTACH of a mount that may share
- * @open:	the open whose stateid it names, referenced, or NULL
- * @stateid:	where the stateid stands in the request; NULL if the op is part of opening @open
- *		again, and names the stateid that it will have
- * @source:	the open that it copies from, referenced, or NULL
- * @source_id:	where the stateid of @source stands in the request
- * @session:	the session whose ids were filled in last
- * @answered:	the session in which a synchronous op was answered
- * @clock:	the mount's clock when the op was prepared last
- * @ref:	see Lifetimes above
- * @state:	RDMAFS_OP_*: whether a task still waits for a synchronous op
- * @tries:	how often it failed because the server did not know an id
- * @waits:	how often it was sent again after a shortage
- * @forced:	rdmafs_mount.forced when the op was made, or, for a READ or WRITE, started last.
- *		For an op that renews an open or a credential: that of the op that needs it
- * @leave:	its task waits no longer than until then, in jiffies, and leaves it as if it were
- *		killed; 0: the answer is waited for.  For a synchronous op, and the op that renews
- *		its credential
- * @pool:	where its memory came from
- * @patient:	it is tried until the shortage is over, because giving up would lose data
- * @closes:	an OPEN, CREATE or TMPFILE: if its task is gone, what it opens is closed
- * @fence:	an inode whose size or contents the op changes, or NULL: if its task is gone,
- *		later changes wait for the op (fence.c)
- * @locks:	a LOCK or UNLOCK: if its task is gone, a worker makes the server's locks those
- *		that are recorded here (lock_request.c)
- * @once:	if the server answers EAGAIN the op fails, as its maker can't wait
- * @brief:	its maker tries again later, so that it waits for nothing but the answer
- * @sent:	the last rdmafs_op_send() has handed it to transport
- * @twice:	it is synchronous, and may have been executed before it was answered last: it was
- *		answered in another session than that whose ids it has, or sent again after an error
- * @done:	transport has completed it
- * @work:	does what a callback can't
- * @buf:	memory for the data of a synchronous operation; the op's own
- * @kvec:	describes @buf for the iterator
- * @io:		used if it is a READ or a WRITE
- * @req:	request body
- * @rep:	reply body
- *
- * While an op is not submitted its fields belong to its maker.  From submit to done a waiting
- * task changes only @state and @ref.  After done the fields are the task's again or, if it has
- * detached, the worker's that ends the op.
- */
-struct rdmafs_op {
-	struct rdmafs_xprt_call call;
-	struct rdmafs_mount *mnt;
-	struct rdmafs_super *super;
-	struct rfp_enc enc;
-	struct rdmafs_cred *cred;
-	struct rdmafs_open *open;
-	struct inode *fence;
-	__le64 *stateid;
-	struct rdmafs_open *source;
-	__le64 *source_id;
-	int session;
-	int answered;
-	u64 clock;
-	refcount_t ref;
-	atomic_t state;
-	unsigned int tries;
-	unsigned int waits;
-	int forced;
-	unsigned long leave;
-	enum rdmafs_pool pool;
-	bool bare;
-	bool patient;
-	bool closes;
-	bool locks;
-	bool once;
-	bool brief;
-	bool sent;
-	bool twice;
-	struct completion done;
-	struct work_struct work;
-	void *buf;
-	struct kvec kvec;
-	struct rdmafs_io io;
-	u8 req[RDMAFS_XPRT_BODY_MAX] __aligned(8);
-	u8 rep[RDMAFS_XPRT_BODY_MAX] __aligned(8);
-};
-
 static inline struct rdmafs_inode *RDMAFS_I(struct inode *inode)
 {
 	return container_of(inode, struct rdmafs_inode, netfs.inode);
@@ -862,52 +666,6 @@ static inline struct rdmafs_mount *RDMAFS_M(struct super_block *sb)
 {
 	return RDMAFS_S(sb)->mnt;
 }
-
-/* The rdmafs_open of @file, an open regular file. */
-static inline struct rdmafs_open *rdmafs_file_open(struct file *file)
-{
-	return file->private_data;
-}
-
-/* op_make.c */
-int rdmafs_op_init(void);
-void rdmafs_op_exit(void);
-int rdmafs_op_pools_init(struct rdmafs_mount *mnt);
-void rdmafs_op_pools_destroy(struct rdmafs_mount *mnt);
-struct rdmafs_op *rdmafs_op_new(struct rdmafs_super *super, enum rfp_op nr, size_t size);
-struct rdmafs_op *rdmafs_op_new_open(struct rdmafs_open *open, enum rfp_op nr, size_t size,
-				     size_t stateid_off, enum rdmafs_pool pool);
-struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_super *super, enum rfp_op nr, size_t size,
-				     struct rdmafs_cred *cred, enum rdmafs_pool pool);
-void rdmafs_op_put(struct rdmafs_op *op);
-int rdmafs_op_buf(struct rdmafs_op *op, enum rdmafs_xprt_dir dir, size_t size);
-void rdmafs_op_use_open(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *where);
-void rdmafs_op_use_source(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *where);
-void rdmafs_op_time(struct rdmafs_op *op);
-
-/* op.c */
-int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait);
-int rdmafs_op_status(struct rdmafs_op *op);
-bool rdmafs_op_mend(struct rdmafs_op *op, int err);
-unsigned long rdmafs_backoff(unsigned int *waits);
-unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int *err);
-int rdmafs_op_run(struct rdmafs_op *op);
-bool rdmafs_op_left(struct rdmafs_op *op);
-bool rdmafs_op_state_unknown(struct rdmafs_op *op);
-const void *rdmafs_op_reply(struct rdmafs_op *op, struct rfp_dec *dec, size_t size);
-int rdmafs_op_errno(const struct rdmafs_op *op, int err);
-
-/*
- * rdmafs_op_status() returns these besides errnos; they do not leave op.c and io.c.  Only the last
- * two are also what rdmafs_op_run() returns to callers that ask for a lock, and EBADSTATE is also
- * what lock_reclaim.c tells open.c.
- */
-#define RDMAFS_EBADCRED		10001
-#define RDMAFS_EBADSTATE	10002
-#define RDMAFS_EOFFLINE		10003
-#define RDMAFS_EBADSOURCE	10004
-#define RDMAFS_EGRACE		10005
-#define RDMAFS_ENOGRACE		10006
 
 /* cred.c */
 struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt);
@@ -928,37 +686,6 @@ void rdmafs_idmap_begin(struct rdmafs_mount *mnt);
 void rdmafs_idmap_end(struct rdmafs_mount *mnt);
 void rdmafs_idmap_init(void);
 void rdmafs_idmap_exit(void);
-
-/* open.c */
-struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cred, u32 flags,
-				    const struct rfp_open_rep *rep, int session);
-int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp);
-void rdmafs_open_made_note(struct inode *inode, const struct rdmafs_cred *cred,
-			   const struct rfp_open_rep *rep, const struct rfp_attr *attr);
-int rdmafs_open_made(struct inode *inode, u32 flags, struct rdmafs_open **openp);
-struct rdmafs_open *rdmafs_open_get(struct rdmafs_open *open);
-struct rdmafs_open *rdmafs_open_find(struct inode *inode, u32 flags);
-struct rdmafs_open *rdmafs_open_late(struct inode *inode);
-void rdmafs_open_late_drop(struct rdmafs_inode *ri);
-int rdmafs_open_ready(struct rdmafs_open *open, const struct rdmafs_op *user);
-void rdmafs_open_unknown(struct rdmafs_open *open, int session, u64 stateid);
-int rdmafs_open_again(struct rdmafs_open *open);
-void rdmafs_open_put(struct rdmafs_open *open);
-void rdmafs_opens_dec(struct rdmafs_super *super);
-void rdmafs_open_put_sync(struct rdmafs_open *open);
-void rdmafs_open_undo(struct rdmafs_op *op);
-int rdmafs_open_rep_check(const struct rfp_open_rep *rep, u32 may);
-
-/* reclaim.c */
-void rdmafs_opens_init(struct rdmafs_super *super);
-void rdmafs_opens_exit(struct rdmafs_super *super);
-void rdmafs_opens_reclaim(struct rdmafs_super *super);
-void rdmafs_opens_lost(struct rdmafs_mount *mnt, bool reset);
-int rdmafs_session_same(struct rdmafs_mount *mnt, int session);
-bool rdmafs_opens_asked(struct rdmafs_super *super, int session);
-
-/* grace.c */
-int rdmafs_reclaim_tell(struct rdmafs_super *super, int session);
 
 /* umount.c */
 bool rdmafs_served(struct rdmafs_super *super);
@@ -1001,10 +728,6 @@ int rdmafs_dio_wait(struct inode *inode);
 
 /* program.c */
 bool rdmafs_program_over(struct mm_struct *mm);
-
-/* io.c */
-struct rdmafs_op *rdmafs_io_new(struct rdmafs_open *open, bool write, enum rdmafs_pool pool);
-void rdmafs_io_start(struct rdmafs_op *op, bool nowait);
 
 /* access.c */
 void rdmafs_access_ask(struct rdmafs_op *op, struct super_block *sb);
@@ -1057,15 +780,6 @@ struct inode *rdmafs_ilookup(struct super_block *sb, const struct rfp_fh *fh, u6
 			     umode_t type);
 bool rdmafs_same_fh(struct inode *inode, const struct rfp_fh *fh);
 
-/* lookup.c: struct rdmafs_found is below */
-extern const struct dentry_operations rdmafs_dentry_ops;
-/* A name with this verifier, which no directory ever has, is asked for at its next use. */
-#define RDMAFS_NAME_UNKNOWN	0
-/* Instead of a verifier, which never comes that far: the file was made without a name. */
-#define RDMAFS_NAME_NEVER	ULONG_MAX
-void rdmafs_dentry_fresh(struct dentry *dentry, unsigned long verifier);
-unsigned long rdmafs_dir_verifier(struct inode *dir);
-
 /* seclabel.c */
 
 /**
@@ -1093,126 +807,10 @@ void rdmafs_seclabel_send(struct rdmafs_op *op, struct super_block *sb,
 void rdmafs_seclabel_decode(const struct rdmafs_op *op, struct rfp_dec *dec,
 			    struct rfp_str *label);
 
-/**
- * struct rdmafs_found - an object and its directory, from a reply
- * @labels: in: the reply is to tell the object's security label, if the mount has labels
- * @fh:	   handle of the object
- * @attr:  attributes of the object; inside the op's reply
- * @dir:   attributes of the directory; inside the op's reply
- * @label: the object's security label, as of rfp_dec_label_told(); inside the op's reply
- * @clock: op->clock of the request
- */
-struct rdmafs_found {
-	bool labels;
-	struct rfp_fh fh;
-	const struct rfp_attr *attr;
-	const struct rfp_attr *dir;
-	struct rfp_str label;
-	u64 clock;
-};
-
-int rdmafs_found_decode(struct rdmafs_op *op, struct rfp_dec *dec, struct super_block *sb,
-			struct rdmafs_found *found);
-int rdmafs_lookup_send(struct inode *dir, const struct qstr *name, struct rdmafs_found *found,
-		       struct rdmafs_op **opp);
-atomic_t *rdmafs_looking(unsigned int hash);
-struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags);
-struct inode *rdmafs_found_inode(struct super_block *sb, const struct rdmafs_found *found);
-
-/* namei.c */
-extern const struct inode_operations rdmafs_dir_iops;
-extern const struct inode_operations rdmafs_symlink_iops;
-int rdmafs_made(struct inode *dir, struct dentry *dentry, struct inode *inode,
-		unsigned long verifier);
-int rdmafs_make_file(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
-		     umode_t mode);
-
-/* by_name.c */
-int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp);
-int rdmafs_atomic_open(struct inode *dir, struct dentry *dentry, struct file *file,
-		       unsigned int flags, umode_t mode);
-int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry, umode_t mode,
-		  bool excl);
-
-/* listing.c */
-#define RDMAFS_LISTING_NONE	ULONG_MAX	/* no place is known, or the reply is not kept */
-
-/**
- * struct rdmafs_listing - a reply to READDIR, and where it is kept
- * @index:  first page of it in the directory's page cache, or RDMAFS_LISTING_NONE
- * @cookie: the reply begins after the entry with this cookie
- * @last:   the cookie of the last entry that rdmafs_dir_fetch() has entered in the dcache
- * @cred:   rdmafs_cred.serial of the caller that asked
- * @change: the directory's change cookie, which was the same before the request and in the reply
- * @data:   entries; to be freed by kvfree()
- * @count:  bytes of @data
- * @plus:   the server is asked for attributes and handles, too
- * @ahead:  it is read because of single names (ahead.c)
- * @fresh:  a kept reply is of use only if the attributes in it are still believed
- * @eof:    the directory ends with this reply
- * @cut:    rdmafs_dir_fetch() has not entered what follows @last
- * @used:   it has entered names, or renewed what is known of some
- *
- * It is on the stack of the task that reads the directory, and no other task sees it: no lock.
- */
-struct rdmafs_listing {
-	pgoff_t index;
-	u64 cookie;
-	u64 last;
-	u64 cred;
-	u64 change;
-	void *data;
-	u32 count;
-	bool plus;
-	bool ahead;
-	bool fresh;
-	bool eof;
-	bool cut;
-	bool used;
-};
-
-u64 rdmafs_listing_change(struct inode *dir);
-int rdmafs_listing_load(struct inode *dir, struct rdmafs_listing *l);
-void rdmafs_listing_keep(struct inode *dir, struct rdmafs_listing *l, unsigned long sent);
-
-/* dir.c */
-extern const struct file_operations rdmafs_dir_fops;
-int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct rdmafs_listing *l);
-int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
-		     struct rdmafs_listing *l);
-
-/* ahead.c */
-void rdmafs_ahead_dir(struct dentry *parent);
-void rdmafs_ahead(struct dentry *dentry);
-void rdmafs_ahead_used(struct dentry *dentry);
-
 /* export.c */
 extern const struct export_operations rdmafs_export_ops;
 int rdmafs_export_init(void);
 void rdmafs_export_exit(void);
-
-/* filelock.c */
-int rdmafs_file_lock(struct file *file, int cmd, struct file_lock *fl);
-int rdmafs_file_flock(struct file *file, int cmd, struct file_lock *fl);
-
-/* lock_request.c */
-void rdmafs_lock_leave(struct rdmafs_op *op);
-void rdmafs_lock_stay(struct rdmafs_op *op);
-void rdmafs_lock_left(struct rdmafs_op *op);
-
-/* events.c */
-void rdmafs_locks_wake(struct rdmafs_mount *mnt);
-void rdmafs_events(struct rdmafs_mount *mnt);
-void rdmafs_locks_init(struct rdmafs_mount *mnt);
-
-/* lock_record.c */
-bool rdmafs_write_through(struct inode *inode);
-
-/* lock_reclaim.c */
-int rdmafs_locks_ready(const struct rdmafs_op *op);
-int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session,
-			 const struct rdmafs_op *user);
-bool rdmafs_locks_again(struct rdmafs_open *open, int err);
 
 /* file.c */
 extern const struct inode_operations rdmafs_file_iops;

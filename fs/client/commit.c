@@ -27,6 +27,8 @@
  */
 #include <linux/slab.h>
 #include "client.h"
+#include "op.h"
+#include "open.h"
 #include "transport/points.h"
 
 /* Have a worker send COMMIT at once. */

@@ -29,6 +29,8 @@
 #include <linux/sizes.h>
 #include <linux/splice.h>
 #include "client.h"
+#include "op.h"
+#include "open.h"
 #include "transport/points.h"
 #include "trace.h"
 

@@ -30,6 +30,7 @@
 #include <linux/slab.h>
 #include <linux/uidgid.h>
 #include "client.h"
+#include "op.h"
 
 /**
  * struct rdmafs_who - whom the current task is for the server

@@ -23,6 +23,8 @@
  */
 #include <linux/slab.h>
 #include "client.h"
+#include "dir.h"
+#include "op.h"
 
 #define RDMAFS_POS_FIRST	2
 #define RDMAFS_POS_END		LLONG_MAX

@@ -71,6 +71,8 @@
 #include <linux/slab.h>
 #include "client.h"
 #include "direct.h"
+#include "op.h"
+#include "open.h"
 #include "transport/points.h"
 #include "trace.h"
 

@@ -11,6 +11,8 @@
 #include <linux/random.h>
 #include "client.h"
 #include "filelock.h"
+#include "op.h"
+#include "open.h"
 
 /* If what the server has told is lost it is asked again after this pause, in jiffies. */
 #define RDMAFS_EVENTS_PAUSE	HZ

@@ -36,6 +36,8 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 #include "client.h"
+#include "dir.h"
+#include "op.h"
 
 /* Types of handles; include/linux/exportfs.h has those of other file systems. */
 #define RDMAFS_FID_TYPE		0xc0	/* set in all of them */

@@ -22,6 +22,8 @@
  */
 #include <linux/wait_bit.h>
 #include "client.h"
+#include "op.h"
+#include "open.h"
 #include "transport/points.h"
 #include "trace.h"
 

@@ -17,6 +17,10 @@
 #include <linux/mm.h>
 #include <linux/splice.h>
 #include "client.h"
+#include "dir.h"
+#include "filelock.h"
+#include "op.h"
+#include "open.h"
 
 /**
  * rdmafs_open_flags - tell for what the server is to open a file

@@ -16,6 +16,7 @@
 #include <linux/fs.h>
 #include <linux/fileattr.h>
 #include "client.h"
+#include "op.h"
 
 /* The selectors of @fa are the caller's, and stay. */
 static int rdmafs_fileattr_take(struct rdmafs_op *op, struct fileattr *fa)

@@ -39,6 +39,8 @@
 #include <linux/wait_bit.h>
 #include "client.h"
 #include "filelock.h"
+#include "op.h"
+#include "open.h"
 #include "transport/points.h"
 
 /* A task that waits asks again after this time, in jiffies, though no event has come. */

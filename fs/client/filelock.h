@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files about locks share: a lock as the server is asked for it (lock_request.c), for the
- * first time (filelock.c) or again after a lost session (lock_reclaim.c), and as the VFS records it
- * (lock_record.c).
+ * This header declares locks of files: a lock as the server is asked for it (lock_request.c), for
+ * the first time (filelock.c) or again after a lost session (lock_reclaim.c), and as the VFS
+ * records it (lock_record.c); and how tasks wait for locks (events.c, grace.c).
  */
 #ifndef RDMAFS_FILELOCK_H
 #define RDMAFS_FILELOCK_H
@@ -64,15 +64,14 @@ struct rdmafs_lock_at {
 	u64 stateid;
 };
 
-/* grace.c */
-int rdmafs_grace_wait(struct rdmafs_mount *mnt, struct rdmafs_grace_wait *w);
-void rdmafs_lock_granted(struct rdmafs_op *op);
-
-/* events.c */
-void rdmafs_lock_wait_begin(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w);
-void rdmafs_lock_wait_end(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w);
+/* filelock.c */
+int rdmafs_file_lock(struct file *file, int cmd, struct file_lock *fl);
+int rdmafs_file_flock(struct file *file, int cmd, struct file_lock *fl);
 
 /* lock_request.c */
+void rdmafs_lock_leave(struct rdmafs_op *op);
+void rdmafs_lock_stay(struct rdmafs_op *op);
+void rdmafs_lock_left(struct rdmafs_op *op);
 void rdmafs_lock_req(struct rdmafs_op *op, const struct rdmafs_range *r, u32 token);
 int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait);
 void rdmafs_lock_unknown(struct rdmafs_op *op);
@@ -87,6 +86,7 @@ void rdmafs_lock_abandon(struct rdmafs_open *open, const struct rdmafs_range *r,
 void rdmafs_unlock_leave(struct rdmafs_open *open, const struct rdmafs_range *r);
 
 /* lock_record.c */
+bool rdmafs_write_through(struct inode *inode);
 struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struct file_lock *fl);
 bool rdmafs_lock_local(const struct file *file, const struct file_lock *fl);
 struct rdmafs_open *rdmafs_lock_piece(struct inode *inode, struct rdmafs_range *r);
@@ -99,5 +99,22 @@ void rdmafs_lock_lost(struct rdmafs_open *open, const struct rdmafs_range *r);
 struct rdmafs_range *rdmafs_locks_copy(struct rdmafs_open *open, u32 *nr);
 bool rdmafs_locks_gone(int err);
 int rdmafs_locks_lose(struct rdmafs_open *open);
+
+/* lock_reclaim.c */
+int rdmafs_locks_ready(const struct rdmafs_op *op);
+int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session,
+			 const struct rdmafs_op *user);
+bool rdmafs_locks_again(struct rdmafs_open *open, int err);
+
+/* events.c */
+void rdmafs_locks_wake(struct rdmafs_mount *mnt);
+void rdmafs_events(struct rdmafs_mount *mnt);
+void rdmafs_locks_init(struct rdmafs_mount *mnt);
+void rdmafs_lock_wait_begin(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w);
+void rdmafs_lock_wait_end(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w);
+
+/* grace.c */
+int rdmafs_grace_wait(struct rdmafs_mount *mnt, struct rdmafs_grace_wait *w);
+void rdmafs_lock_granted(struct rdmafs_op *op);
 
 #endif

@@ -24,6 +24,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "client.h"
+#include "open.h"
 #include "transport/points.h"
 #include "trace.h"
 

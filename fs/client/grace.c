@@ -16,6 +16,8 @@
 #include <linux/sched/signal.h>
 #include "client.h"
 #include "filelock.h"
+#include "op.h"
+#include "open.h"
 
 /* A task that waits for the grace period's end asks again after at most this time, in jiffies. */
 #define RDMAFS_GRACE_PAUSE	HZ

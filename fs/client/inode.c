@@ -8,6 +8,8 @@
  */
 #include <linux/slab.h>
 #include "client.h"
+#include "dir.h"
+#include "open.h"
 
 static struct kmem_cache *rdmafs_inode_cache;
 

@@ -16,6 +16,8 @@
  */
 #include <linux/slab.h>
 #include "client.h"
+#include "op.h"
+#include "open.h"
 #include "transport/points.h"
 
 /**

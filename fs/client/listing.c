@@ -33,6 +33,7 @@
 #include <linux/slab.h>
 #include <linux/swap.h>
 #include "client.h"
+#include "dir.h"
 
 /*
  * Most pages of one directory, for some 40,000 names, or 200,000 without attributes: a larger one

@@ -15,6 +15,7 @@
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
 #include "client.h"
+#include "op.h"
 #include "transport/points.h"
 #include "trace.h"
 

@@ -24,6 +24,8 @@
 #include <linux/slab.h>
 #include "client.h"
 #include "filelock.h"
+#include "op.h"
+#include "open.h"
 
 /* Has nothing been seen since that lets the server forget an open that it knew? */
 static bool rdmafs_locks_sure(const struct rdmafs_open *open)

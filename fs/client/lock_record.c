@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 #include "client.h"
 #include "filelock.h"
+#include "open.h"
 
 /* The number that names an owner to the server; it does not tell the kernel's own name of it. */
 static u64 rdmafs_owner_id(struct rdmafs_mount *mnt, const void *who)

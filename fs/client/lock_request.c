@@ -17,6 +17,8 @@
 #include <linux/wait_bit.h>
 #include "client.h"
 #include "filelock.h"
+#include "op.h"
+#include "open.h"
 #include "transport/points.h"
 
 /* A worker leaves rdmafs_inode.locking to others for this time, in jiffies, then tries again. */

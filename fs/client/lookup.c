@@ -18,6 +18,8 @@
 #include <linux/hash.h>
 #include <linux/namei.h>
 #include "client.h"
+#include "dir.h"
+#include "op.h"
 
 /**
  * rdmafs_dir_verifier - get the verifier for names that are about to be looked up

@@ -2,6 +2,7 @@
 /* Load and unload the client file system: what all mounts have in common, its name in the VFS. */
 #include <linux/module.h>
 #include "client.h"
+#include "op.h"
 
 static int __init rdmafs_init(void)
 {

@@ -7,6 +7,8 @@
 #include <linux/slab.h>
 #include "transport/points.h"
 #include "client.h"
+#include "dir.h"
+#include "op.h"
 
 /**
  * struct rdmafs_make - an object to be made

@@ -27,6 +27,9 @@
  */
 #include <linux/sched/signal.h>
 #include "client.h"
+#include "filelock.h"
+#include "op.h"
+#include "open.h"
 #include "transport/points.h"
 
 /*

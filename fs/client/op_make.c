@@ -14,6 +14,8 @@
 #include <linux/mempool.h>
 #include <linux/slab.h>
 #include "client.h"
+#include "op.h"
+#include "open.h"
 #include "transport/points.h"
 
 /* One reserved op is enough to make progress; with a few, several tasks do so at a time. */

@@ -22,6 +22,9 @@
  */
 #include <linux/slab.h>
 #include "client.h"
+#include "filelock.h"
+#include "op.h"
+#include "open.h"
 
 static void rdmafs_open_work(struct work_struct *work);
 

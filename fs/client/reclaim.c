@@ -33,6 +33,9 @@
  */
 #include <linux/slab.h>
 #include "client.h"
+#include "filelock.h"
+#include "op.h"
+#include "open.h"
 #include "transport/points.h"
 
 /* A busy open is tried again after this pause, in jiffies. */

@@ -29,6 +29,7 @@
 #include <linux/string.h>
 #include <linux/xattr.h>
 #include "client.h"
+#include "op.h"
 #include "options.h"
 
 /* The options of the mount say how its root is labelled, or may be shown with its label. */

@@ -13,6 +13,8 @@
 #include <linux/pagemap.h>
 #include <linux/posix_acl.h>
 #include "client.h"
+#include "op.h"
+#include "open.h"
 #include "transport/points.h"
 
 static void rdmafs_put_time(struct rfp_time *t, const struct timespec64 *ts)

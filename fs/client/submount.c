@@ -34,6 +34,8 @@
 #include <linux/slab.h>
 #include "transport/points.h"
 #include "client.h"
+#include "op.h"
+#include "open.h"
 #include "options.h"
 
 #define RDMAFS_SUBMOUNT_S	300

@@ -21,6 +21,10 @@
 #include <linux/statfs.h>
 #include <net/net_namespace.h>
 #include "client.h"
+#include "dir.h"
+#include "filelock.h"
+#include "op.h"
+#include "open.h"
 #include "options.h"
 #include "transport/points.h"
 

@@ -12,6 +12,9 @@
  */
 #include <linux/fs.h>
 #include "client.h"
+#include "dir.h"
+#include "op.h"
+#include "open.h"
 
 /**
  * struct rdmafs_tmpfile - a file without a name, as the server has opened it

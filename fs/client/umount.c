@@ -21,6 +21,7 @@
 #include <linux/sched/signal.h>
 #include <linux/workqueue.h>
 #include "client.h"
+#include "filelock.h"
 #include "transport/points.h"
 
 /**
