@@ -10,8 +10,8 @@
  * The domain's lock guards membership, the order of waiting, entitlements, and
  * every change of a limit.
  *
- * Lock order: rpol_domain.lock, then rpol_member.lock.  Both are taken with
- * bottom halves off, because MRs fall idle in completion handlers.
+ * Both are taken with bottom halves off, because MRs fall idle in completion
+ * handlers.  Their order is in Documentation/architecture.rst ("Lock order").
  *
  * No wakeup is lost between the two levels.  A claim that begins to wait sets
  * @tight before it looks at @common and, under their locks, at the members.  A

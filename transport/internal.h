@@ -23,33 +23,7 @@
  *		     completion of the last one; or after the drain; or, if the
  *		     chain is quiet (send.c), when it is posted.
  *
- * Locks, outermost first.  No two of one line are ever held together:
- *
- *	rxp_proc_dir.lock	for reading, to show or change a value; for writing, to end a
- *				directory, with none of these held, but perhaps the RDMA core's
- *				lock of devices, or a lock of the service that unlistens
- *	rxp_proc_dir.change
- *	rxp_member.lock		of a mount, of a session
- *	rdmafs_xprt_server.lock
- *	rdmafs_xprt.lock, rdmafs_xprt_session.lock
- *	rxp_conn.sq_lock
- *	rxp_pool.lock
- *
- * Leaves, under which none of these locks is taken:
- *
- *	rxc_slots.lock		within rdmafs_xprt.lock
- *	rxs_budget.lock		within the locks of a session and of its pool
- *	rxp_device.tick_lock	the policy's call of rxp_device_wake() takes it, within any lock
- *				that transport holds when it calls the policy
- *	rxp_conn.state_lock	within rdmafs_xprt_server.lock and all down to sq_lock
- *	rxs_threads.lock	with none of the others held
- *	rxp_proc_devices_lock	likewise, and within the RDMA core's locks of devices
- *
- * rxp_device.lock is taken with none of these held, and only state_lock within it.
- *
- * A task may sleep under the locks of proc.c.  rxp_member.lock is a mutex as well, but its holder
- * takes only spinlocks.  The others are spinlocks.  state_lock disables interrupts, the rest of
- * them softirqs: completions come in softirq on the client, in process context on the server.
+ * The order of locks is in Documentation/architecture.rst ("Lock order").
  */
 #ifndef RDMAFS_TRANSPORT_INTERNAL_H
 #define RDMAFS_TRANSPORT_INTERNAL_H

@@ -65,28 +65,7 @@
  *		request that waits is on the stack of its task (filelock.c); one that a
  *		killed task has left is a LOCK or UNLOCK op, which a worker puts.
  *
- * Lock order
- *	inode->i_rwsem (of two files: rdmafs_lock_copy())
- *	  rdmafs_inode.stores
- *	    mapping->invalidate_lock
- *	      netfs_inode.wb_lock
- *		folio lock
- *		  rdmafs_open.lock (reopening)
- *		    rdmafs_cred.lock (registering)
- *		      inode->i_lock
- *			rdmafs_inode.lock (irqsave)
- *			  rdmafs_mount.cred_lock (irqsave)
- *	Of these a done callback takes the last two only.
- *	rdmafs_inode.locking is outside of rdmafs_open.lock too, and is taken with none of the locks
- *	before that one held.  A task that holds it waits for the server.
- *	rdmafs_inode.recording is inside of both.  In it only the VFS's locks are taken, and
- *	rdmafs_inode.lock (rdmafs_open_put()).
- *	rdmafs_mount.opens_lock is a leaf, taken in process context only.  lock_lock and supers_lock
- *	(both irqsave) are leaves, too.  supers_mutex is outside of s_umount of a superblock that is
- *	being made; its holder does not wait for the server.
- *	rdmafs_makings_lock (share.c) is a leaf; who looks there or makes a superblock may
- *	take s_umount, but none waits for him with s_umount held.  The lock of a chain of notes
- *	(idmap.c) is a leaf, too, taken in process context, RCU walks included.
+ * The order of locks is in Documentation/architecture.rst ("Lock order").
  */
 #ifndef RDMAFS_CLIENT_H
 #define RDMAFS_CLIENT_H

@@ -70,37 +70,7 @@
  *	struct rdmafsd_opened, struct rdmafsd_claim	within the life of their
  *		export, see opened.c and claim.c.
  *
- * Lock order
- *
- *	configfs (su_mutex)
- *	  cfg->lock, port->lock		one item's settings and its state
- *	    rdmafsd_exports_lock	names of live exports; also inside the lock of the
- *					module's parameters, when reclaim_s is written
- *	      mount's and superblock's write counts (mnt_want_write)
- *	        naming semaphore of a file	(opened.c)
- *	          exp->orphans_lock
- *	            i_rwsem of a directory	(I_MUTEX_PARENT; two of them: lock_rename)
- *	              i_rwsem of what is in it
- *	exp->opened_lock
- *	  the lock of notes		(cut.c)
- *	    the lock of known exports	(export.c)
- *	session->idents_lock
- *	  session->lru_lock
- *	rdmafsd_lock.mutex		(filelock.c; its holder takes the VFS's locks of locks)
- *	  rdmafsd_grace.sem		(grace.c; likewise)
- *	  the VFS's flc_lock, blocked_lock_lock
- *	    session->locks_lock		(in it transport's lock of the session)
- *	  the lock of a chain of polled locks
- *	ident->lock, state->lock, the lock of clients, the locks of change.c, rdmafsd_crossed_lock,
- *	rdmafsd_graces_lock (grace.c), rdmafsd_stays_lock
- *
- * The locks of the first tree come before those of the others, but for rdmafsd_grace.sem, and the
- * mutex outside of it, which come before the mount's write counts.  Under exp->opened_lock, and
- * under each lock listed after it, no other lock is taken but those below it here and those of
- * the allocator, workqueues, hash tables and xarrays.
- *
- * Tables are xarrays, read under RCU; an entry found there is used only after its count was
- * raised from non-zero.
+ * The order of locks is in Documentation/architecture.rst ("Lock order").
  */
 #ifndef RDMAFSD_SERVER_H
 #define RDMAFSD_SERVER_H
