@@ -185,7 +185,7 @@ struct rpol_mr {
  * struct rpol_member_ops - callbacks to the owner of a member
  * @reclaim: there are victims, or lent MRs to be recalled, or both.  The owner has a
  *	     worker fetch each victim by rpol_mr_reap(), destroy it and call
- *	     rpol_mr_freed().  The worker also recalls all lent MRs for which
+ *	     rpol_mr_freed().  The worker also has all lent MRs returned for which
  *	     rpol_mr_recalled() is true.  Not called after rpol_member_destroy() has
  *	     returned
  */

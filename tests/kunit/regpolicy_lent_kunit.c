@@ -24,7 +24,7 @@ static struct stage_member *lender(struct stage *s, int nr)
 }
 
 /*
- * Four MRs are lent, and a claim needs the room of all four.  All must be called back when it
+ * Four MRs are lent, and a claim needs the room of all four.  All must be recalled when it
  * begins to wait, by one call of reclaim() and with no further calls from ticks.  The claim must
  * be granted when the peer has returned them.
  */
@@ -53,7 +53,7 @@ static void lent_recalled_at_once(struct kunit *test)
 
 /*
  * Three of four MRs are lent, and two claims come.  The first claim gets the free one.  For the
- * second, only one MR must be called back, and it must be the one that was lent first.
+ * second, only one MR must be recalled, and it must be the one that was lent first.
  */
 static void lent_oldest_first(struct kunit *test)
 {
@@ -89,7 +89,7 @@ static void lent_after_idle(struct kunit *test)
 
 /*
  * A member within its entitlement has lent an MR, and another member waits.  The MR must not be
- * called back for 90 ms, and must be after 110 ms.
+ * recalled for 90 ms, and must be after 110 ms.
  */
 static void lent_within_entitlement(struct kunit *test)
 {
@@ -110,7 +110,7 @@ static void lent_within_entitlement(struct kunit *test)
 }
 
 /*
- * An MR is called back, but the peer uses it first, so the owner regains it.  It must count as
+ * An MR is recalled, but the peer uses it first, so the owner regains it.  It must count as
  * in use and not as revoked, and the claim must wait on.  A tick must call another MR back.
  */
 static void lent_and_used(struct kunit *test)
@@ -147,7 +147,7 @@ static void lent_and_used(struct kunit *test)
 
 /*
  * A member has only lent MRs, and another one wants all there is.  Lent MRs are no demand, so
- * the lender must be entitled to nothing, and all its MRs be called back.
+ * the lender must be entitled to nothing, and all its MRs be recalled.
  */
 static void lent_is_no_demand(struct kunit *test)
 {
@@ -165,7 +165,7 @@ static void lent_is_no_demand(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 8 * L);
 }
 
-/* Two members have lent MRs, and one of them claims: its own MR must be called back. */
+/* Two members have lent MRs, and one of them claims: its own MR must be recalled. */
 static void lent_own_first(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 4 * L);
@@ -222,7 +222,7 @@ static void lent_integrals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->idle_waited_us, 2 * L * 100400 + L * 600);
 	c = stage_claim(b, LARGE);
 	KUNIT_EXPECT_EQ(test, stage_recalled(a), 1);
-	s->now += 200 * US;		/* the lent MR converts once it is called back */
+	s->now += 200 * US;		/* the lent MR converts once it is recalled */
 	st = stage_stats(a);
 	KUNIT_EXPECT_EQ(test, st->converting_us, L * 800);
 	KUNIT_EXPECT_EQ(test, st->idle_waited_us, 2 * L * 100400 + L * 600);
@@ -241,9 +241,9 @@ static void lent_integrals(struct kunit *test)
 }
 
 /*
- * A lent MR is called back for a waiting claim, and the peer does not answer.  After 100 ms the
+ * A lent MR is recalled for a waiting claim, and the peer does not answer.  After 100 ms the
  * policy must not count on it any more and take an idle MR of another member.  The lent MR is
- * still called back, and must be accounted for when it comes.
+ * still recalled, and must be accounted for when it comes.
  */
 static void lent_not_returned(struct kunit *test)
 {
@@ -260,7 +260,7 @@ static void lent_not_returned(struct kunit *test)
 	stage_idle_all(b);
 	stage_pass(s, 90 * MS);
 	KUNIT_EXPECT_FALSE(test, claim->ended);
-	/* The MR is overdue: the policy does not count on it, but it stays called back. */
+	/* The MR is overdue: the policy does not count on it, but it stays recalled. */
 	stage_pass(s, 50 * MS);
 	KUNIT_EXPECT_TRUE(test, claim->ended);
 	KUNIT_EXPECT_EQ(test, b->freed, 1);
@@ -300,7 +300,7 @@ static void lent_returned_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->freed, 2);
 }
 
-/* An MR is lent, and may have to be called back later: the policy must ask for ticks. */
+/* An MR is lent, and may have to be recalled later: the policy must ask for ticks. */
 static void lent_is_looked_after(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 16 * L);

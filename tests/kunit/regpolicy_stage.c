@@ -320,7 +320,7 @@ u32 stage_recalled(struct stage_member *m)
 }
 
 /**
- * stage_return - have the peer return all MRs that are called back
+ * stage_return - have the peer return all MRs that are recalled
  * @m: the member
  *
  * Context: process, the thread of the case.
