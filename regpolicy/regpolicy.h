@@ -185,9 +185,9 @@ struct rpol_mr {
  * struct rpol_member_ops - callbacks to the owner of a member
  * @reclaim: there are victims, or lent MRs to be recalled, or both.  The owner has a
  *	     worker fetch each victim by rpol_mr_reap(), destroy it and call
- *	     rpol_mr_freed().  The worker also has all lent MRs returned for which
- *	     rpol_mr_recalled() is true.  Not called after rpol_member_destroy() has
- *	     returned
+ *	     rpol_mr_freed().  The worker also sees to it that all lent MRs come
+ *	     back for which rpol_mr_recalled() is true.  Not called after
+ *	     rpol_member_destroy() has returned
  */
 struct rpol_member_ops {
 	void (*reclaim)(void *ctx);
