@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """How mounts share an RNIC's translations, seen from outside. Prints TAP.
 
-Usage: policy.py [PART]...    in a directory on the mount
+Usage: policy.py [--without] [PART]...    in a directory on the mount
 
 Loads run until a condition holds, never for a time; what is compared are counts
 and shares, with room for a slow machine. tests/bench/fairness measures.
@@ -539,11 +539,13 @@ def main():
     with open("policy.data", "wb") as f:
         f.write(os.urandom(8 * MIB))
     device = Device()
-    unknown = [name for name in sys.argv[1:] if name not in PARTS | TWO_NODES]
-    if unknown:
+    without = sys.argv[1:2] == ["--without"]
+    names = sys.argv[1 + without:]
+    unknown = [name for name in names if name not in PARTS | TWO_NODES]
+    if unknown or (without and not names):
         sys.exit(f"policy.py: no such part: {' '.join(unknown)};"
                  f" there are: {' '.join(PARTS | TWO_NODES)}")
-    for name in sys.argv[1:] or PARTS:
+    for name in [part for part in PARTS if part not in names] if without else names or PARTS:
         part = (PARTS | TWO_NODES)[name]
         if part in WITH_POINTS and not have_points():
             tap_skip(name, "this kernel's modules have no test points")
