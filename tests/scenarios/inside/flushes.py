@@ -17,6 +17,7 @@ the four that this takes.
 """
 
 import bisect
+import collections
 import contextlib
 import fcntl
 import os
@@ -167,14 +168,20 @@ def mounted(fs):
         dm_remove("snapshot")
 
 
-def look(fs, registers, stopped, sent):
-    """What is wrong with the disk as it is now: it stopped between these two times."""
+def look(fs, registers, stopped, sent, found=None):
+    """
+    What is wrong with the disk as it is now: it stopped between these two times.  What was lost
+    and made twice is added to what was found.
+    """
     try:
         with mounted(fs):
             c = history.Check(registers, "/mnt/replayed", (stopped, sent), torn=fs in WITHOUT_JOURNAL)
             c.files()
             c.names()
             c.records()
+            if found is not None:
+                found["lost"] += c.lost
+                found["twice"] += c.twice
             return [f"{kind}: {text}" for kind, problems in c.problems.items() for text in problems]
     except RuntimeError as e:
         return [f"it can't be mounted: {e}"]
@@ -210,12 +217,13 @@ def replay(fs, marks):
     log = os.open("/dev/mapper/log", os.O_RDONLY)
     disk = os.open("/dev/mapper/replayed", os.O_RDWR)
     times = [marked for _, marked, _ in states(log, marks)]
-    wrong, early = [], None
+    wrong, early, found = [], None, collections.Counter(lost=0, twice=0)
     for i, (writes, marked, sent) in enumerate(states(log, marks)):
         for place, data in writes:
             os.pwrite(disk, data, place)
         os.fsync(disk)
-        wrong += [f"state {i}, before {marked}: {text}" for text in look(fs, registers, marked, sent)]
+        wrong += [f"state {i}, before {marked}: {text}"
+                  for text in look(fs, registers, marked, sent, found)]
         if i == len(times) // 2:
             early = look(fs, registers, times[i + (len(times) - i) // 2], float("inf"))
         if len(wrong) > 50:
@@ -225,6 +233,8 @@ def replay(fs, marks):
     acked = [at for r in registers.values() for at in r.acked.values()]
     measured(times and not wrong, "whenever its machine stops the disk has what was acknowledged",
              f"{len(times)} flushes, {len(set(times))} times; {len(acked)} changes acknowledged", *wrong[:20])
+    history.figures("the machine stops at a flush", came=len(times), acknowledged=len(acked),
+                    wrong=len(wrong) - sum(found.values()), **found)
     tap(early, "what was answered and not written would be found")
     # The log is of the whole run, not of its beginning.
     done = sum(at < max(times, default=0) for at in acked)

@@ -6,14 +6,16 @@
                                                     N more calls of each kind
        history.py failed LOG N WRITERS              waits until N more calls of each have failed
        history.py still LOG                         waits until nobody makes a step any more
-       history.py check LOG DIR [MOST|any]          what is there, by what was acknowledged
+       history.py check LOG DIR [MOST|any [TROUBLE [again]]]
+                                                    what is there, by what was acknowledged
 
 Writers, who are whom DIR belongs to, change files in it, on one mount or on several, and give
 each change a value of its own.  What they send, what is acknowledged and what they read is
 written to files in LOG, which lies outside the file system, before and after each system call.
 check finds in them that nothing acknowledged is lost, that nothing is done twice, and that
 nothing was seen before it was sent or after it was replaced; and that no more than MOST (0)
-changes are of unknown end, if not any number may be.  It prints TAP.  LOG may have been put
+changes are of unknown end, if not any number may be.  It prints TAP, and the figures for that
+TROUBLE (tests/lib/faults.py; again: the same log is looked at elsewhere, too).  LOG may have been put
 together from several machines: what their clocks say at the same time is found out by files
 that they share with the host.
 
@@ -186,7 +188,7 @@ class Writer:
                 raise
             self.failed += 1
             for register, version in registers.items():
-                self.log.say("F", register, version)
+                self.log.say("F", register, version, e.errno)
             return False
         for register, version in registers.items():
             self.log.say("A", register, version)
@@ -438,7 +440,7 @@ class Register:
     def __init__(self):
         self.sent = {}
         self.acked = {}
-        self.failed = set()
+        self.failed = {}    # and the errno
         # The versions that may be what was read, and from when to when.
         self.reads = []
         # Of them, those by writers of another client: through its page cache, past it, without data.
@@ -493,7 +495,7 @@ def read_logs(log):
                 elif event == "A":
                     r.acked[version] = at
                 elif event == "F":
-                    r.failed.add(version)
+                    r.failed[version] = int(rest[0]) if rest else 0
                 else:
                     owner = register.split(":")[1].split(".")[0]
                     r.elsewhere[rest[2]] += owner != client
@@ -582,6 +584,8 @@ class Check:
         self.registers = registers
         self.problems = collections.defaultdict(list)
         self.looked_at = collections.Counter()
+        # What was acknowledged and is not there, and what is there more often than it was done.
+        self.lost = self.twice = 0
 
     def register(self, name):
         """What nobody has logged is on the disk now and then, and is no register by that."""
@@ -593,6 +597,7 @@ class Check:
         self.looked_at[kind] += 1
         acked = r.highest_acked(self.least)
         if version < acked:
+            self.lost += 1
             self.problems[kind].append(f"{register}: {acked} was acknowledged, and there is {version}")
         elif version and version not in r.sent:
             self.problems[kind].append(f"{register}: there is {version}, which was never sent")
@@ -641,6 +646,8 @@ class Check:
             if self.torn and set.intersection(*may) <= there[register] <= set.union(*may):
                 continue
             if there[register] not in may:
+                # What was undone again, or never done, is lost; so is what a later step needs.
+                self.lost += acked > 0
                 self.problems["names"].append(
                     f"{register}: there is {there[register]}, and {acked} was acknowledged, {sent} sent")
 
@@ -660,6 +667,8 @@ class Check:
             acked = version in r.acked and (self.least is None or r.acked[version] < self.least)
             self.looked_at["record"] += 1
             if n < acked or n > (version in r.sent):
+                self.lost += n < acked
+                self.twice += n > 1
                 self.problems["record"].append(
                     f"{register} {version}: is there {n} times; sent {version in r.sent}, acknowledged {acked}")
 
@@ -691,7 +700,12 @@ def check_locks(log, where, lost):
     return proof
 
 
-def check(log, where, most=0):
+def figures(trouble, **what):
+    """What tests/lib/faults.py adds up."""
+    diag(f"figures: {trouble}: {' '.join(f'{key}={n}' for key, n in what.items())}")
+
+
+def check(log, where, most=0, trouble=None, again=None):
     c = Check(read_logs(log), where)
     c.files()
     c.names()
@@ -719,10 +733,19 @@ def check(log, where, most=0):
                      f"{c.looked_at[how]} reads")
     sent = sum(len(r.sent) for r in c.registers.values())
     acked = sum(len(r.acked) for r in c.registers.values())
-    lost = collections.Counter(name.split(":")[0] for name, r in c.registers.items() for _ in r.failed)
-    diag(f"{sent} changes sent, {acked} acknowledged; of no known end: {dict(lost)}")
+    failed_kinds = collections.Counter(name.split(":")[0] for name, r in c.registers.items()
+                                       for _ in r.failed)
+    unknown = sum(failed_kinds.values())
+    diag(f"{sent} changes sent, {acked} acknowledged; of no known end: {dict(failed_kinds)}")
+    if trouble:
+        what = {"lost": c.lost, "twice": c.twice,
+                "wrong": sum(map(len, (*c.problems.values(), proof.problems))) - c.lost - c.twice}
+        if not again:
+            what |= {"acknowledged": acked, "failed": unknown,
+                     "EIO": sum(number == errno.EIO for r in c.registers.values()
+                                for number in r.failed.values())}
+        figures(trouble, **what)
     if most != "any":
-        unknown = sum(lost.values())
         measured(unknown <= int(most), "no more changes of unknown end than may be",
                  f"{unknown}, and {most} may be")
     tap_done()
