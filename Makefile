@@ -65,7 +65,8 @@ check:
 check-full:
 	tests/check/run --full
 
-# A thousand lost connections, a hundred losses of power, failing disks, lost RNICs.
+# A thousand lost connections, a hundred losses of power, failing disks, lost RNICs; in parts, if
+# need be: tests/check/faults --help.
 check-faults:
 	tests/check/faults
 

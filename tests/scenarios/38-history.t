@@ -5,8 +5,9 @@
 # the loss of power of the server's machine, which boots on its disks, and while its disk fails,
 # is full or frozen, or a user is over quota.  With RDMAFS_FAULTS=1 (make check-faults) so many
 # times that all machines together have lost a thousand connections, and a hundred of everything
-# else, and a twentieth more: tests/check/faults counts those that came.  RDMAFS_FS=nfs-rdma is to
-# compare with: what it loses it fails by.
+# else, and a twentieth more: tests/check/faults counts those that came.  Each part has a guest of
+# its own then, so that little is to be done again when one is interrupted.  RDMAFS_FS=nfs-rdma is
+# to compare with: what it loses it fails by.
 set -uo pipefail
 # shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
@@ -20,6 +21,24 @@ if [ -n "${RDMAFS_FAULTS:-}" ]; then
 elif [ "$scenario_scale" -gt 1 ]; then
 	devices=2 sessions=1 disks=2 freezes=4 backings=ext4 alone=(connections:2 sessions:1)
 fi
+
+# histories LABEL [RUN-OPTION]... -- PART...: in one guest, or in one each.
+histories() {
+	local label=$1 options=() part
+	shift
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	if [ -z "${RDMAFS_FAULTS:-}" ] || [ $# = 1 ]; then
+		scenario "$label" "${options[@]}" -- history "$@"
+		return
+	fi
+	for part; do
+		scenario "$label, ${part%%:*}" "${options[@]}" -- history "$part"
+	done
+}
 
 # With packets of 1 KiB, of which one in twenty is lost, data does not come through on rxe before
 # its connection is given up (Documentation/status.rst).
@@ -48,22 +67,21 @@ if [ "$scenario_scale" -gt 1 ]; then
 	scenario one --disks mapped --backing ext4 --size 400M --timeout $limit -- \
 		history "${alone[@]}" full:$disks quota:$disks frozen:$freezes
 else
-	scenario one --backing ext4 --size 400M --timeout $limit -- history "${alone[@]}"
+	histories one --backing ext4 --size 400M --timeout $limit -- "${alone[@]}"
 fi
 for backing in $backings; do
-	scenario "$backing" --nodes 2 --disks file --backing "$backing" --size 400M --timeout $limit -- \
-		history connections:$connections device:$devices sessions:$sessions rewritten opened \
-		power:$power
+	histories "$backing" --nodes 2 --disks file --backing "$backing" --size 400M --timeout $limit -- \
+		connections:$connections device:$devices sessions:$sessions rewritten opened power:$power
 done
 # What a disk has the kernel say while it fails.
 failing='^(Buffer I/O error on dev(ice)? dm-0|.*I/O error, dev dm-0|JBD2: .*dm-0|EXT4-fs error \(device dm-0\)'
 failing+='|XFS \(dm-0\): (.*I/O [Ee]rror|Internal error xfs_trans_cancel|Corruption of in-memory data))'
 for backing in ${backings% btrfs}; do
-	scenario "$backing fails" --disks mapped --backing "$backing" --size 400M --timeout $limit \
-		--expect "$failing" -- history failing:$disks forgotten
+	histories "$backing fails" --disks mapped --backing "$backing" --size 400M --timeout $limit \
+		--expect "$failing" -- failing:$disks forgotten
 	[ "$scenario_scale" -gt 1 ] ||
-		scenario "$backing full and frozen" --disks mapped --backing "$backing" --size 400M \
-			--timeout $limit -- history full:$disks quota:$disks frozen:$freezes
+		histories "$backing full and frozen" --disks mapped --backing "$backing" --size 400M \
+			--timeout $limit -- full:$disks quota:$disks frozen:$freezes
 done
 links
 # Guests in QEMU are two at most.
@@ -71,11 +89,11 @@ links
 	more=()
 	[ "$scenario_scale" -gt 1 ] || more=("device:$devices" "power:$power")
 	[ -z "${RDMAFS_FAULTS:-}" ] || more+=("connections:$connections")
-	scenario two-clients --nodes 3 --disks file --backing ext4 --size 400M --mem 1500M \
-		--timeout $limit -- history sessions:$sessions "${more[@]}"
+	histories two-clients --nodes 3 --disks file --backing ext4 --size 400M --mem 1500M \
+		--timeout $limit -- sessions:$sessions "${more[@]}"
 	[ "$scenario_scale" -gt 1 ] ||
-		scenario "two-clients, their disk" --nodes 3 --disks mapped --backing ext4 --size 400M \
+		histories "two-clients, their disk" --nodes 3 --disks mapped --backing ext4 --size 400M \
 			--mem 1500M --timeout $limit --expect "$failing" -- \
-			history failing:$disks full:$disks frozen:$freezes
+			failing:$disks full:$disks frozen:$freezes
 }
 tap_done
