@@ -77,14 +77,21 @@ scenario_line() {
 # scenario LABEL [RUN-OPTION]... -- PROGRAM [ARGUMENT]...
 # PROGRAM is below tests/scenarios/inside and prints TAP with a plan at its end.
 scenario() {
-	local label=$1 options=() err status='' line before=$tap_count failed=$tap_failed
+	local label=$1 options=() err status='' line before=$tap_count failed=$tap_failed limit=1800
 	shift
 	asked_for "$label" || return 0
 	while [ "$1" != -- ]; do
-		options+=("$1")
+		if [ "$1" = --timeout ]; then
+			limit=$2
+			shift
+		else
+			options+=("$1")
+		fi
 		shift
 	done
 	shift
+	# Emulated, and with checkers, the long form takes hours.
+	[[ "$scenario_scale $scenario_kernel" != '1 smp-'* ]] || limit=$((limit * 8))
 	err=$(mktemp)
 	scenario_label=$label scenario_seen=0 scenario_plan='' scenario_prefix="$label: "
 	while IFS= read -r line; do
@@ -94,7 +101,7 @@ scenario() {
 		esac
 	done < <(
 		"$scenario_top/tests/guest/run" --kernel "$scenario_kernel" --fs "$scenario_fs" \
-			--rdma "$scenario_rdma" --timeout 1800 "${options[@]}" -- env "RDMAFS_SCALE=$scenario_scale" \
+			--rdma "$scenario_rdma" --timeout $limit "${options[@]}" -- env "RDMAFS_SCALE=$scenario_scale" \
 			"$scenario_top/tests/scenarios/inside/$1" "${@:2}" 2>"$err"
 		echo "status: $?"
 	)
