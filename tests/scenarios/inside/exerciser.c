@@ -24,7 +24,7 @@
  *			the exerciser then begins anew with a new file.  Operations
  *			that succeed must be right, and at least so many percent must
  *			succeed (only without --procs and --append)
- *	--without LIST	only these of fallocate, punch, zero range, collapse, insert may
+ *	--without LIST	only these of fallocate, punch, zero range, collapse, insert, copy may
  *			fail with EOPNOTSUPP (default: any)
  *	--inject	make this process' allocations fail as debugfs was told
  *	--verbose	show every operation as it is made
@@ -824,7 +824,8 @@ static void do_copy_range(void)
 	while (len) {
 		n = copy_file_range(fd, &from_off, fd, &to_off, len, 0);
 		if (n < 0) {
-			if (errno != EOPNOTSUPP && errno != EXDEV && errno != EINVAL)
+			if ((errno != EOPNOTSUPP && errno != EXDEV && errno != EINVAL) ||
+			    (opt.without && !strstr(opt.without, "copy")))
 				trouble("copy_file_range");
 			return;
 		}

@@ -76,6 +76,19 @@ like_once() {
 	tap 1 "$name" "have, in $times times: ${said[*]}" $'\n'"want something like: $regex"
 }
 
+# exerciser_without: in $without, what the exerciser is to be told that the server's file system does
+# not do; anything else must not be missing.
+exerciser_without() {
+	without=()
+	[ "$RDMAFS_FS" = rdmafs ] || return 0
+	case $(guest-peer stat -f -c %T /backing/export) in
+	tmpfs) without=(--without "zero range,collapse,insert") ;;
+	btrfs) without=(--without "collapse,insert") ;;
+	*) without=(--without '') ;;
+	esac
+	: "${without[@]}"
+}
+
 drop_caches() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
