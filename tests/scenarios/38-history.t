@@ -43,11 +43,12 @@ histories() {
 # With packets of 1 KiB, of which one in twenty is lost, data does not come through on rxe before
 # its connection is given up (Documentation/status.rst).
 links() {
-	local rdma
-	[ "$scenario_scale" = 1 ] && [ "$scenario_kernel" = uml ] || return 0
-	for rdma in rxe siw; do
+	local rdma seconds=120 devices="rxe siw"
+	[ "$scenario_kernel" = uml ] || return 0
+	[ "$scenario_scale" = 1 ] || seconds=5 devices=rxe
+	for rdma in $devices; do
 		scenario "link $rdma" --nodes 2 --net-mtu 9000 --rdma $rdma --backing ext4 --size 400M -- \
-			history link:120
+			history link:$seconds
 	done
 }
 
@@ -86,9 +87,8 @@ done
 links
 # Guests in QEMU are two at most.
 [[ $scenario_kernel != uml* ]] || {
-	more=()
-	[ "$scenario_scale" -gt 1 ] || more=("device:$devices" "power:$power")
-	[ -z "${RDMAFS_FAULTS:-}" ] || more+=("connections:$connections")
+	more=(connections:2)
+	[ "$scenario_scale" -gt 1 ] || more=("device:$devices" "power:$power" "connections:$connections")
 	histories two-clients --nodes 3 --disks file --backing ext4 --size 400M --mem 1500M \
 		--timeout $limit -- sessions:$sessions "${more[@]}"
 	[ "$scenario_scale" -gt 1 ] ||
