@@ -60,20 +60,22 @@ fails_with() {
 	fi
 }
 
-# like_once TIMES REGEX NAME COMMAND...: passes as soon as COMMAND prints something like
-# it, of so many times; for what can be seen only if the machine happens not to interrupt.
-like_once() {
-	local times=$1 regex=$2 name=$3 said=() i
-	shift 3
-	for ((i = 0; i < times; i++)); do
+# like_often LEAST TIMES REGEX NAME COMMAND...: passes as soon as COMMAND has printed something like
+# it LEAST times, of so many times at most; for what can be seen only if the machine happens not to
+# interrupt.
+like_often() {
+	local least=$1 times=$2 regex=$3 name=$4 said=() seen=0 i
+	shift 4
+	for ((i = 1; i <= times; i++)); do
 		said+=("$("$@" 2>&1)")
-		if [[ ${said[-1]} =~ $regex ]]; then
+		[[ ! ${said[-1]} =~ $regex ]] || seen=$((seen + 1))
+		if [ $seen = "$least" ]; then
 			tap 0 "$name"
-			[ $i = 0 ] || diag "$i times before: ${said[*]:0:i}"
+			[ $i = "$least" ] || diag "seen $seen times of $i: ${said[*]}"
 			return
 		fi
 	done
-	tap 1 "$name" "have, in $times times: ${said[*]}" $'\n'"want something like: $regex"
+	tap 1 "$name" "seen $seen times of $times: ${said[*]}" $'\n'"want $least times something like: $regex"
 }
 
 # exerciser_without: in $without, what the exerciser is to be told that the server's file system does

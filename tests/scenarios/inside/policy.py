@@ -29,7 +29,7 @@ PARAMETERS = "/sys/module/rdmafs_xprt/parameters"
 MIB = 1 << 20
 # Of two mounts together, while their shares are measured.
 READS = max(2400 // int(os.environ.get("RDMAFS_SCALE", "1")), 1200)
-TRIES = 8                       # at what depends on how the machine lets us run
+TRIES, GOOD = 8, 3              # at what depends on how the machine lets us run, and how many have to be
 
 
 class Device:
@@ -275,7 +275,11 @@ def hoarder(device):
     tap(until(lambda: big.window()["charged"] >= capacity - MR), "one mount holds all")
     # Its share is lent again if the machine keeps it from reading for long: so, again.
     waits = []
-    while len(waits) < TRIES and not (waits and waits[-1] <= 20):
+
+    def good():
+        return sum(n <= 20 for n in waits)
+
+    while len(waits) < TRIES and good() < GOOD:
         before = small.stats()["waits"]
         light = Load(small, 65536, 1, times=200)
         errors = light.wait()
@@ -283,7 +287,7 @@ def hoarder(device):
         if errors:
             break
     tap(not errors and light.done == 200, "another comes and reads", f"{errors}")
-    tap(waits[-1] <= 20, "and waits the first time, not each time", f"{waits} waits for 200 reads")
+    measured(good() >= GOOD, "and waits the first time, not each time", f"{waits} waits for 200 reads")
     # its share was lent again: the large one comes to hold all
     tap(until(lambda: big.window()["charged"] >= capacity // MR * MR - MR),
         "what it no longer uses is lent again")
@@ -395,13 +399,13 @@ def overdue(device):
 def grace(device):
     """A server that lives, but does not answer for longer than the grace period."""
     # A machine that stands still for that long answers no CANCEL either: so, again.
-    for _ in range(3):
+    for n in range(3):
         said, lost = overdue(device)
         if not lost or not all(ok for ok, _, _ in said):
             break
     for s in said:
         tap(*s)
-    tap(not lost, "no connection was lost")
+    measured(not lost, "no connection was lost", f"it was lost {n + lost} times")
 
 
 def deaf(device):
