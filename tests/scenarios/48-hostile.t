@@ -3,7 +3,8 @@
 #
 # An honest mount beside clients and servers that break the protocol, in bare verbs, on
 # both devices: it goes on, they get nothing, and nothing of theirs is left.  With
-# RDMAFS_FAULTS=1 (make check-faults) its server is told a million messages.
+# RDMAFS_FAULTS=1 (make check-faults) its server is told a million messages, and a client a hundred
+# thousand.
 set -uo pipefail
 # shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
