@@ -243,6 +243,7 @@ static void rdmafs_dio_commit(struct rdmafs_dio *dio)
 
 	if (list_empty(&dio->unstable))
 		return;
+	rdmafs_test_point("dio_commit", dio->inode->i_ino);
 	err = rdmafs_commit_send(dio->open, dio->sync, &verifier);
 	list_for_each_entry_safe(part, next, &dio->unstable, link) {
 		struct rdmafs_op *op = part->op;
@@ -251,6 +252,7 @@ static void rdmafs_dio_commit(struct rdmafs_dio *dio)
 		if (err) {
 			rdmafs_dio_limit(dio, part->off, err);
 		} else if (op->io.mixed || op->io.verifier != verifier) {
+			rdmafs_test_point("dio_again", dio->inode->i_ino);
 			op->io.done = 0;
 			op->io.answered = false;
 			op->io.mixed = false;

@@ -53,6 +53,7 @@ AT_LEAST = {
     "a server that says anything is endured by a client": 10,
 
     "what it had is found to be lost, and written again": 3,
+    "parts of a direct write are found to be lost, and written again": 3,
     "the session was ended 1000 times": 1,
     "5000 operations are acknowledged": 4,
     "whenever its machine stops the disk has what was acknowledged": 6,

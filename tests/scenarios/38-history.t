@@ -72,7 +72,7 @@ else
 fi
 for backing in $backings; do
 	histories "$backing" --nodes 2 --disks file --backing "$backing" --size 400M --timeout $limit -- \
-		connections:$connections device:$devices sessions:$sessions rewritten opened power:$power
+		connections:$connections device:$devices sessions:$sessions rewritten rewritten_direct opened power:$power
 done
 # What a disk has the kernel say while it fails.
 failing='^(Buffer I/O error on dev(ice)? dm-0|.*I/O error, dev dm-0|JBD2: .*dm-0|EXT4-fs error \(device dm-0\)'
