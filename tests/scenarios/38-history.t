@@ -55,11 +55,16 @@ links() {
 scenario checker --fs local --backing ext4 --size 400M -- history checker
 if [ "$scenario_fs" != rdmafs ]; then
 	for backing in $backings; do
-		scenario "$backing" --nodes 2 --disks file --backing "$backing" --size 400M \
-			--timeout $limit -- history power:$power
+		histories "$backing" --nodes 2 --disks file --backing "$backing" --size 400M \
+			--timeout $limit -- device:$devices power:$power
+	done
+	for backing in ${backings% btrfs}; do
+		histories "$backing full and frozen" --nodes 2 --backing "$backing" --size 400M \
+			--timeout $limit -- full:$disks frozen:$freezes
 	done
 	links
-	tap_skip "connections, sessions, RNICs, disks" "they take test points, or what is below /proc/fs/rdmafs"
+	[ -n "${RDMAFS_FAULTS:-}" ] || tap_skip "connections, sessions, disks that fail, quota" \
+		"they take test points, or what is below /proc/fs/rdmafs"
 	tap_done
 	exit
 fi
