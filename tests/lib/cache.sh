@@ -14,7 +14,7 @@
 #   build/xstate-<key>.so       what UML is loaded with (tests/guest/xstate.c)
 #   modules/<name>-<key>-<tree> our modules for that kernel, per checkout
 #   utils/<tree>                our user programs, per checkout
-#   faults/<sources>            what passed in make check-faults, a file for each guest
+#   faults/<sources>            what guests of make check-faults have printed, a file for each
 #   style/<options>             files that checkpatch has no word about (tests/check/style)
 #   bench/tree-<files>-<key>.tar  what make bench-trees unpacks
 
