@@ -41,7 +41,7 @@ histories() {
 }
 
 # With packets of 1 KiB, of which one in twenty is lost, data does not come through on rxe before
-# its connection is given up (Documentation/status.rst).
+# its connection is given up (Documentation/limits.rst).
 links() {
 	local rdma seconds=120 devices="rxe siw"
 	[ "$scenario_kernel" = uml ] || return 0
