@@ -291,8 +291,8 @@ int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
 
 /*
  * Are attributes to come with the names?  On a mount with security labels they are of use only for
- * names that the dcache has (rdmafs_dir_prime()): so not before one has been looked at, and not after a
- * reply in which there was none of these.
+ * names that the dcache has (rdmafs_dir_prime()): so not before one has been looked at, and not
+ * after a reply in which there was none of these.
  */
 static bool rdmafs_dir_plus(struct inode *dir, struct rdmafs_dir *d)
 {

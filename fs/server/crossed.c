@@ -365,7 +365,7 @@ void rdmafsd_crossed_ended(struct rdmafsd_export *exp)
 /*
  * Find the live export at @dentry.  0: @found is the export, in flight; 1: there is none, and the
  * caller is to make it; RFP_OFFLINE: the client is to come again.  An export that ends, for ever
- * perhaps as its disk is dead, does not count if another file system is there now, that of @resource.
+ * perhaps as its disk is dead, does not count if another file system is there now, of @resource.
  */
 static int rdmafsd_crossed_find(struct rdmafsd_export *parent, const struct dentry *dentry,
 				u64 resource, struct rdmafsd_crossing *making,
