@@ -51,6 +51,7 @@ static int rdmafsd_open_mask(u32 flags)
  * struct rdmafsd_opening - an open on its way, on the stack of the request
  * @flags:   RFP_OPEN_* of the request
  * @made:    this very request has made the file
+ * @found:   this very request has found the file by its name
  * @before:  number of the claim by which the client has proven to have had the file open before,
  *           or 0
  * @claim:   the open's claim, owned by the request until a state has it
@@ -60,6 +61,7 @@ static int rdmafsd_open_mask(u32 flags)
 struct rdmafsd_opening {
 	u32 flags;
 	bool made;
+	bool found;
 	u64 before;
 	struct rdmafsd_claim *claim;
 	u64 number;
@@ -153,6 +155,9 @@ static int rdmafsd_open_do(struct rdmafsd_rq *rq, struct dentry *dentry, u32 fla
 
 	if (err)
 		return err;
+	/* From here on its name is not removed without an orphan; so it may have been just before. */
+	if (o->found && !d_inode(dentry)->i_nlink && d_unhashed(dentry))
+		return -EAGAIN;
 	o->number = o->claim->id;
 	err = rdmafsd_open_file(rq, dentry, flags, o);
 	if (!err)
@@ -290,7 +295,7 @@ const struct rdmafsd_op rdmafsd_open_op = {
  *           have
  * @open:    the open of the file
  * @chg:     the change of @dir
- * @undo:    the file, which can't have its label, for rdmafsd_seclabel_undo(); or NULL
+ * @undo:    the file, if it can't have its label
  */
 struct rdmafsd_create {
 	struct dentry *dir;
@@ -300,7 +305,7 @@ struct rdmafsd_create {
 	bool created;
 	struct rdmafsd_opening open;
 	struct rdmafsd_change chg;
-	struct dentry *undo;
+	struct rdmafsd_unlabelled undo;
 };
 
 /**
@@ -396,7 +401,7 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 	if (!err)
 		return dentry;
 	c->created = false;
-	c->undo = dget(dentry);
+	rdmafsd_seclabel_failed(rq, dentry, &c->undo);
 
 put:
 	dput(dentry);
@@ -420,7 +425,7 @@ static struct dentry *rdmafsd_create_do(struct rdmafsd_rq *rq, struct rdmafsd_cr
 	inode_lock_nested(dir, I_MUTEX_PARENT);
 	dentry = rdmafsd_create_locked(rq, c, ro_err);
 	inode_unlock(dir);
-	rdmafsd_seclabel_undo(rq, c->dir, c->undo);
+	rdmafsd_seclabel_undo(rq, c->dir, &c->undo);
 	if (!ro_err)
 		rdmafsd_rq_drop_write(rq);
 	return dentry;
@@ -483,8 +488,11 @@ static int rdmafsd_create_open(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 			return err;
 		c->created = true;
 	}
-	if (!c->created)
+	if (!c->created) {
+		c->open.found = true;
+		rdmafs_test_point("create_found", d_inode(dentry)->i_ino);
 		return rdmafsd_open_existing(rq, dentry, &c->open);
+	}
 	rdmafs_test_point("create_made", d_inode(c->dir)->i_ino);
 	err = rdmafsd_commit(rq->exp, dentry);
 	if (!err)

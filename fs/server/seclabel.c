@@ -12,9 +12,9 @@
  * request fails, and the object is removed again: an object with another label than the client's
  * policy wants may be open to users that must not see it.  Others see the name as soon as the
  * object is made.  So it stays, without that label, if another client has it open by then, or a
- * lease of it, or has put something into the new directory, or has given it another name.  The name
- * is removed when the directory is not locked any more, as files' naming semaphores come before
- * that.
+ * lease of it, has changed it, has put something into the new directory, or has given it another
+ * name.  The name is removed when the directory is not locked any more, as files' naming semaphores
+ * come before that.
  *
  * That others have done something to it in between, by which they learned its change cookie, makes
  * the label a change like any other: the cookie moves.
@@ -174,8 +174,40 @@ int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry, int fla
 	return err == -EEXIST ? 0 : rdmafsd_seclabel_errno(err);
 }
 
+/**
+ * rdmafsd_seclabel_failed - note that a new object is to be removed again
+ * @rq:     the request
+ * @dentry: the object, in its locked directory, to which rdmafsd_seclabel_first() gave no label
+ * @undo:   is filled, for rdmafsd_seclabel_undo()
+ *
+ * Context: process, may sleep.
+ */
+void rdmafsd_seclabel_failed(struct rdmafsd_rq *rq, struct dentry *dentry,
+			     struct rdmafsd_unlabelled *undo)
+{
+	struct path path = { .mnt = rq->exp->path.mnt, .dentry = dentry };
+	u64 size;
+
+	if (rdmafsd_cookie(&path, &undo->cookie, &size))
+		undo->cookie = 0;
+	undo->object = dget(dentry);
+}
+
+/*
+ * Has another request found the file by its name and changed it, or given it a label, since the
+ * directory was unlocked?  What it was told is done is not to be taken away.
+ */
+static bool rdmafsd_seclabel_touched(struct rdmafsd_rq *rq, struct dentry *dentry, u64 cookie)
+{
+	struct path path = { .mnt = rq->exp->path.mnt, .dentry = dentry };
+	u64 now, size;
+
+	return rdmafsd_cookie(&path, &now, &size) || now != cookie;
+}
+
 /* The name, in the locked directory, is that of the object still: remove it. */
-static int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *dentry)
+static int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, struct dentry *dir,
+				   struct dentry *dentry, u64 cookie)
 {
 	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
 	struct rdmafsd_change chg;
@@ -184,7 +216,8 @@ static int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, struct dentry *dir, st
 	rdmafsd_change_begin(rq, dir, &chg);
 	if (d_is_dir(dentry))
 		err = vfs_rmdir(idmap, d_inode(dir), dentry);
-	else if (rdmafsd_opened_has(rq->exp, d_inode(dentry)))
+	else if (rdmafsd_opened_has(rq->exp, d_inode(dentry)) ||
+		 rdmafsd_seclabel_touched(rq, dentry, cookie))
 		err = -EBUSY;
 	else
 		err = vfs_unlink(idmap, d_inode(dir), dentry, NULL);
@@ -198,20 +231,24 @@ static int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, struct dentry *dir, st
  * rdmafsd_seclabel_undo - remove the name of a new object that can't have its label
  * @rq:     the request, which has made the object by its first name
  * @dir:    the directory, not locked any more
- * @object: the object, a reference, which goes; or NULL: nothing is done
+ * @undo:   from rdmafsd_seclabel_failed(), whose reference goes; or empty: nothing is done
  *
- * What others have done with the object meanwhile may forbid that: an open or a lease of the file,
- * an entry in the directory, another name that they gave it in place of this one.  A file that a
- * client has open would have to become an orphan (leaving.c): its name stays.
+ * Other requests may forbid that meanwhile: by an open, a lease or a change of the file, by an entry
+ * in the directory, by another name in place of this one.  A file that a client has open would have
+ * to become an orphan (leaving.c): its name stays.  A CREATE that has found the file by its name,
+ * and counts it as open only after this, is repeated (rdmafsd_open_do()).
  *
  * Context: process, may sleep: waits for removals of names as these wait for each other; the
  * mount's write counts are held; takes the file's naming semaphore, and the directory's i_rwsem.
  */
-void rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *object)
+void rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir,
+			   const struct rdmafsd_unlabelled *undo)
 {
+	struct dentry *object = undo->object;
 	struct rw_semaphore *naming;
 	const struct cred *caller;
 	struct dentry *dentry;
+	int err = -ENOENT;
 
 	if (!object)
 		return;
@@ -224,12 +261,15 @@ void rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir, struct den
 	if (!IS_ERR(dentry)) {
 		/* That it fails is told by nothing but the name, which stays. */
 		if (d_inode(dentry) == d_inode(object))
-			rdmafsd_seclabel_remove(rq, dir, dentry);
+			err = rdmafsd_seclabel_remove(rq, dir, dentry, undo->cookie);
 		dput(dentry);
 	}
 	inode_unlock(d_inode(dir));
 	up_write(naming);
 	revert_creds(caller);
+	/* Another's fsync may have made the creation stable: then that it is undone has to be, too. */
+	if (!err)
+		rdmafsd_commit(rq->exp, dir);
 	dput(object);
 }
 

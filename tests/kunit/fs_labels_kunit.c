@@ -407,6 +407,61 @@ static void labels_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, LABELS_NAME), 0);
 }
 
+/* Have a creation whose label fails come as far as the removal of its file, of which others know. */
+static void labels_hold_undo(struct kunit *test, struct fs_client *c)
+{
+	struct rfp_enc enc;
+
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail seclabel_set"), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold seclabel_undo"), 0);
+	labels_make(c, &enc);
+	rfp_enc_label(&enc, "a:b", 3);
+	fs_send(test, c, &enc, 0);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("seclabel_undo", 1, 60));
+}
+
+/* A file that another request has given its label meanwhile, and closed, stays. */
+static void labels_touched(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test), *other = fs_client(test);
+
+	KUNIT_ASSERT_EQ(test, labels_attach(test, c), 0);
+	KUNIT_ASSERT_EQ(test, labels_attach(test, other), 0);
+	labels_hold_undo(test, c);
+	labels_create_again(test, other, "x:yz", "x:yz");
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release seclabel_undo"), 0);
+	KUNIT_EXPECT_EQ(test, fs_reply(test, c), RFP_EPERM);
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, other, 0, false), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, other, LABELS_NAME), 0);
+}
+
+/* A CREATE that has found the file by its name, but not opened it yet, does not open it any more. */
+static void labels_found(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test), *other = fs_client(test);
+	struct rfp_create_req *req;
+	struct rfp_enc enc;
+
+	KUNIT_ASSERT_EQ(test, labels_attach(test, c), 0);
+	KUNIT_ASSERT_EQ(test, labels_attach(test, other), 0);
+	labels_hold_undo(test, c);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold create_found"), 0);
+	req = fs_req(other, &enc, RFP_CREATE, FS_USER, sizeof(*req));
+	req->req.flags = cpu_to_le16(RFP_REQ_LABEL);
+	req->mode = cpu_to_le32(0600);
+	req->flags = cpu_to_le32(RFP_OPEN_READ | RFP_OPEN_WRITE);
+	rfp_enc_fh(&enc, &other->root);
+	rfp_enc_str(&enc, LABELS_NAME, strlen(LABELS_NAME), RFP_NAME_MAX);
+	rfp_enc_label(&enc, NULL, 0);
+	fs_send(test, other, &enc, 0);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("create_found", 1, 60));
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release seclabel_undo"), 0);
+	KUNIT_EXPECT_EQ(test, fs_reply(test, c), RFP_EPERM);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release create_found"), 0);
+	KUNIT_EXPECT_EQ(test, fs_reply(test, other), RFP_EAGAIN);
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, c, 0, false), RFP_ENOENT);
+}
+
 static struct kunit_case labels_cases[] = {
 	KUNIT_CASE(labels_without),
 	KUNIT_CASE(labels_none),
@@ -417,6 +472,8 @@ static struct kunit_case labels_cases[] = {
 	KUNIT_CASE(labels_opened),
 	KUNIT_CASE(labels_awaited),
 	KUNIT_CASE(labels_again),
+	KUNIT_CASE(labels_touched),
+	KUNIT_CASE(labels_found),
 	{}
 };
 
