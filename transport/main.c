@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The module rdmafs_xprt: RPCs over RDMA verbs, between mounts and servers of rdmafs.
- * transport/xprt.h is its interface; transport/internal.h explains its objects and locks.
+ * transport/xprt.h is its interface; transport/internal.h has its objects;
+ * Documentation/architecture.rst the order of its locks.
  *
  * This is the one file that knows both sides: it starts and stops them, and has their parameters
  * and their queues, as these are rules for both.

@@ -9,8 +9,7 @@
  * a place, and by each request.  It *closes* once: its connections are lost, and when these and
  * its requests are gone the service is told.
  *
- * Locks: server->lock, then a session's lock; transport/internal.h has the order of all.  The
- * budget's lock and rxs_threads.lock are leaves.
+ * Locks: their order is in Documentation/architecture.rst.
  */
 #ifndef RDMAFS_TRANSPORT_SERVER_H
 #define RDMAFS_TRANSPORT_SERVER_H
