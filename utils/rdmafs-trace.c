@@ -571,7 +571,22 @@ static double duration(const char *text)
 	return s;
 }
 
-int main(int argc, char **argv)
+/**
+ * struct asked - what the command line asks for, beside the groups in wanted[]
+ * @seconds: record for so long; 0: read files
+ * @most:    number of RPCs to draw
+ * @min_len: draw RPCs of so many bytes at least
+ * @slowest: draw the slowest ones
+ */
+struct asked {
+	double seconds;
+	unsigned long most;
+	unsigned long min_len;
+	bool slowest;
+};
+
+/* Read the options.  Ends the program after --help and --version, and if they are wrong. */
+static void parse_options(int argc, char **argv, struct asked *asked)
 {
 	static const struct option options[] = {
 		{ "events", required_argument, NULL, 'e' },
@@ -583,9 +598,6 @@ int main(int argc, char **argv)
 		{ "version", no_argument, NULL, 'V' },
 		{ }
 	};
-	unsigned long most = 20, min_len = 0;
-	bool slowest = false;
-	double seconds = 0;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "e:t:n:l:shV", options, NULL)) != -1) {
@@ -594,42 +606,49 @@ int main(int argc, char **argv)
 			choose(optarg);
 			break;
 		case 't':
-			seconds = duration(optarg);
+			asked->seconds = duration(optarg);
 			break;
 		case 'n':
-			most = number(optarg, "--number");
+			asked->most = number(optarg, "--number");
 			break;
 		case 'l':
-			min_len = number(optarg, "--length");
+			asked->min_len = number(optarg, "--length");
 			break;
 		case 's':
-			slowest = true;
+			asked->slowest = true;
 			break;
 		case 'h':
 			usage(stdout);
-			return 0;
+			exit(0);
 		case 'V':
 			puts("rdmafs-trace " VERSION);
-			return 0;
+			exit(0);
 		default:
 			usage(stderr);
-			return 1;
+			exit(1);
 		}
 	}
-	if (seconds && optind < argc) {
+	if (asked->seconds && optind < argc) {
 		fputs("rdmafs-trace: --seconds and a FILE exclude each other\n", stderr);
-		return 1;
+		exit(1);
 	}
 	choose_default();
-	if (seconds)
-		record(seconds);
+}
+
+int main(int argc, char **argv)
+{
+	struct asked asked = { .most = 20 };
+
+	parse_options(argc, argv, &asked);
+	if (asked.seconds)
+		record(asked.seconds);
 	else if (optind == argc)
 		read_trace("/sys/kernel/tracing/trace");
 	for (; optind < argc; optind++)
 		read_trace(argv[optind]);
 
 	list_all();
-	if (!draw_all(most, min_len, slowest) && !nr_notes) {
+	if (!draw_all(asked.most, asked.min_len, asked.slowest) && !nr_notes) {
 		fputs(wanted[CALLS] ? "rdmafs-trace: no RPC in this trace\n" :
 				      "rdmafs-trace: no such event in this trace\n", stderr);
 		return 2;
