@@ -174,7 +174,7 @@ static void rdmafs_cred_free(struct rdmafs_cred *c)
 }
 
 /* An entry that is not in the table yet. */
-static struct rdmafs_cred *rdmafs_cred_make(struct rdmafs_mount *mnt, const struct rdmafs_who *who)
+static struct rdmafs_cred *rdmafs_cred_new(struct rdmafs_mount *mnt, const struct rdmafs_who *who)
 {
 	struct rdmafs_cred *new = kzalloc(sizeof(*new), GFP_NOFS);
 
@@ -243,7 +243,7 @@ struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt)
 	if (c)
 		goto out;
 
-	new = rdmafs_cred_make(mnt, &who);
+	new = rdmafs_cred_new(mnt, &who);
 	if (!new) {
 		c = ERR_PTR(-ENOMEM);
 		goto out;

@@ -225,12 +225,12 @@ int rdmafs_idmap_may_write(struct mnt_idmap *idmap, struct inode *inode)
 }
 
 /**
- * rdmafs_idmap_begin - begin without notes
+ * rdmafs_idmap_mount_init - begin without notes
  * @mnt: the mount, new
  *
  * Context: process.
  */
-void rdmafs_idmap_begin(struct rdmafs_mount *mnt)
+void rdmafs_idmap_mount_init(struct rdmafs_mount *mnt)
 {
 	static atomic64_t serials;
 
@@ -253,7 +253,7 @@ static void rdmafs_vias_drop(u64 mount)
 }
 
 /**
- * rdmafs_idmap_end - forget all notes about a mount
+ * rdmafs_idmap_mount_exit - forget all notes about a mount
  * @mnt: the mount, without users
  *
  * An RCU walk may yet come and leave a note, which goes with its task: no other mount ever has the
@@ -261,7 +261,7 @@ static void rdmafs_vias_drop(u64 mount)
  *
  * Context: process.
  */
-void rdmafs_idmap_end(struct rdmafs_mount *mnt)
+void rdmafs_idmap_mount_exit(struct rdmafs_mount *mnt)
 {
 	if (mnt->mapped)
 		rdmafs_vias_drop(mnt->serial);

@@ -33,7 +33,7 @@
 /* ------------------------------------------------------------- the session */
 
 /* Free a mount that has no session (any more). */
-static void rdmafs_mount_free(struct rdmafs_mount *mnt)
+static void rdmafs_mount_destroy(struct rdmafs_mount *mnt)
 {
 	/* Works of dio_wq, file_wq and fill_wq may queue works to io_wq as they end. */
 	if (mnt->dio_wq)
@@ -48,7 +48,7 @@ static void rdmafs_mount_free(struct rdmafs_mount *mnt)
 	if (mnt->io_wq)
 		destroy_workqueue(mnt->io_wq);
 	rdmafs_cred_destroy(mnt);
-	rdmafs_idmap_end(mnt);
+	rdmafs_idmap_mount_exit(mnt);
 	rdmafs_op_pools_destroy(mnt);
 	rdmafs_opts_clear(&mnt->opts);
 	/* rdmafs_permission() and rdmafs_d_revalidate() read it in RCU mode. */
@@ -142,7 +142,7 @@ static int rdmafs_resolve(struct fs_context *fc)
  * Workqueues and reserves are the mount's own, so that its works and ops never wait for the server
  * of another mount.
  */
-static struct rdmafs_mount *rdmafs_mount_alloc(const char *host)
+static struct rdmafs_mount *rdmafs_mount_create(const char *host)
 {
 	struct rdmafs_mount *mnt = kzalloc(sizeof(*mnt), GFP_KERNEL);
 
@@ -153,7 +153,7 @@ static struct rdmafs_mount *rdmafs_mount_alloc(const char *host)
 	mnt->session_first = 1;
 	spin_lock_init(&mnt->opens_lock);
 	rdmafs_cred_init(mnt);
-	rdmafs_idmap_begin(mnt);
+	rdmafs_idmap_mount_init(mnt);
 	rdmafs_locks_init(mnt);
 	/* WQ_MEM_RECLAIM: writeback depends on them. */
 	mnt->io_wq = alloc_workqueue("rdmafs-io-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
@@ -163,7 +163,7 @@ static struct rdmafs_mount *rdmafs_mount_alloc(const char *host)
 	mnt->tell_wq = alloc_workqueue("rdmafs-tell-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
 	if (!mnt->io_wq || !mnt->fill_wq || !mnt->file_wq || !mnt->dio_wq || !mnt->tell_wq ||
 	    rdmafs_op_pools_init(mnt)) {
-		rdmafs_mount_free(mnt);
+		rdmafs_mount_destroy(mnt);
 		return NULL;
 	}
 	return mnt;
@@ -184,19 +184,19 @@ static int rdmafs_connect(struct fs_context *fc)
 	};
 	int err;
 
-	mnt = rdmafs_mount_alloc(ctx->opts.host);
+	mnt = rdmafs_mount_create(ctx->opts.host);
 	if (!mnt)
 		return -ENOMEM;
 	err = rdmafs_opts_copy(&mnt->opts, &ctx->opts);
 	if (err) {
-		rdmafs_mount_free(mnt);
+		rdmafs_mount_destroy(mnt);
 		return err;
 	}
 	params.addr = ctx->opts.addr;
 	mnt->xprt = rdmafs_xprt_connect(&params, &rdmafs_xprt_ops, mnt);
 	if (IS_ERR(mnt->xprt)) {
 		err = rdmafs_connect_failed(fc, PTR_ERR(mnt->xprt));
-		rdmafs_mount_free(mnt);
+		rdmafs_mount_destroy(mnt);
 		return err;
 	}
 	mnt->net = fc->net_ns;
@@ -214,7 +214,7 @@ static void rdmafs_mount_end(struct rdmafs_mount *mnt)
 	rdmafs_supers_exit(mnt);
 	/* Ends calls that killed tasks left behind; no call is under way after this. */
 	rdmafs_xprt_close(mnt->xprt);
-	rdmafs_mount_free(mnt);
+	rdmafs_mount_destroy(mnt);
 }
 
 /* ---------------------------------------------------------- the superblock */
