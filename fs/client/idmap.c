@@ -73,8 +73,9 @@ static struct rdmafs_via *rdmafs_via_find_locked(struct rdmafs_via_chain *chain,
 	return NULL;
 }
 
-static void rdmafs_via_free_locked(struct rdmafs_via *via)
+static void rdmafs_via_free_locked(struct rdmafs_via_chain *chain, struct rdmafs_via *via)
 {
+	lockdep_assert_held(&chain->lock);
 	hlist_del(&via->hash);
 	mnt_idmap_put(via->idmap);
 	put_pid(via->task);
@@ -117,7 +118,7 @@ static int rdmafs_via_add(struct rdmafs_mount *mnt, struct mnt_idmap *idmap, gfp
 	spin_lock(&chain->lock);
 	hlist_for_each_entry_safe(old, next, &chain->head, hash)
 		if (!pid_has_task(old->task, PIDTYPE_PID))
-			rdmafs_via_free_locked(old);
+			rdmafs_via_free_locked(chain, old);
 	hlist_add_head(&via->hash, &chain->head);
 	spin_unlock(&chain->lock);
 	return 0;
@@ -247,7 +248,7 @@ static void rdmafs_vias_drop(u64 mount)
 		spin_lock(&chain->lock);
 		hlist_for_each_entry_safe(via, next, &chain->head, hash)
 			if (!mount || via->mount == mount)
-				rdmafs_via_free_locked(via);
+				rdmafs_via_free_locked(chain, via);
 		spin_unlock(&chain->lock);
 	}
 }
