@@ -15,11 +15,12 @@
  * An answer is kept with the inode, for the credentials that asked.  It is valid as
  * long as the attributes that came with it: until they expire, or change.
  *
- * Of a caller by an id-mapped mount (idmap.c) the server knows the ids that he has in the file
- * system, and decides by these.  It has to be asked wherever his capabilities let him pass here, as
- * they count for nothing there.  Those of the machine's root do, though the mount keeps him off
- * what it does not map, of which the server knows nothing.  So he has to pass here as well, also
- * where the client otherwise leaves the decision to the server: when a regular file is opened.
+ * Of a caller by an id-mapped mount (idmap.c) the server knows the ids that the caller has in the
+ * file system, and decides by these.  It has to be asked wherever capabilities let the caller pass
+ * here, as they count for nothing there.  Those of the machine's root do count there, though the
+ * mount keeps root off objects whose ids it does not map, of which the server knows nothing.  So
+ * root has to pass here as well, also where the client otherwise leaves the decision to the server:
+ * when a regular file is opened.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -171,8 +172,8 @@ static int rdmafs_access_open(struct mnt_idmap *idmap, struct inode *inode, int 
  * rdmafs_access_opened - check again whether the current task may open a file
  * @file: a regular file that the server has just opened, and whose attributes have come with that
  *
- * For the machine's root by an id-mapped mount, who has passed by attributes that may have been
- * old.  Not for a file that the open has made.
+ * The machine's root needs this by an id-mapped mount: the VFS has let it pass by attributes that
+ * may have been old.  A file that the open has made needs no check.
  *
  * Context: process, may sleep.
  * Return: 0 or a negative errno.

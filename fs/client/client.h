@@ -235,7 +235,8 @@ struct rdmafs_open;
  * @root_fh:	handle of its root; set by fill_super
  * @export_flags: RFP_EXPORT_*; set by fill_super
  * @seclabel:	a security module takes the labels of the server; set before it is used
- * @root_label:	while the module begins: the root's label, inside a reply; else NULL
+ * @root_label:	while the module begins: the root's label, inside a reply; else NULL.  Only the
+ *		mounting task's; s_umount is held
  * @from:	of a file system below: its source, for /proc/mounts and for those below it
  * @link:	in rdmafs_mount.supers; guarded by supers_lock
  * @told:	the last session in which the server was told that all of its locks were asked for
@@ -252,9 +253,9 @@ struct rdmafs_open;
  * @nr_opens:	opens that are not closed yet, and works that hold inodes, or, in that of the mount,
  *		the mount; atomic
  * @opens_wait:	woken when @nr_opens falls to 0
- * @given_up:	start_boottime of the task that called umount -f, of it or of the mount, while it
- *		was not served; 0 if no task did, or if it has been served since.  It counts while
- *		it is not served, or @returns is the mount's
+ * @given_up:	start_boottime of the task that called umount -f on this or on the mount while this
+ *		was not served; 0: none did, or it has been served since.  Valid while it is not
+ *		served, or while rdmafs_mount.returns is still @returns
  * @returns:	rdmafs_mount.returns then
  * @ending:	one below ends by that umount -f: its operations do not wait any longer until it is
  *		served, and workers do not try again what umount -f has ended

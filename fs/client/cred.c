@@ -17,10 +17,11 @@
  * over another one reach.
  *
  * Ids of users and groups on the wire are those of the initial user namespace.  Of a caller that
- * comes by an id-mapped mount (idmap.c) they are those that he has in the file system.  The owner
- * of what he makes is thus the one that he would have on a local file system, and is named with the
+ * comes by an id-mapped mount (idmap.c) they are those that the caller has in the file system.  The
+ * owner of what the caller makes is thus the same as on a local file system, and is named with the
  * request.  A user or group without an id there is told as having none; such supplementary groups
- * are left out.  Whether he is root there says nothing about his capabilities (RFP_REQ_MAPPED).
+ * are left out.  Whether the caller is root there says nothing about its capabilities
+ * (RFP_REQ_MAPPED).
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -100,7 +101,7 @@ static void rdmafs_who_get(struct rdmafs_mount *mnt, struct rdmafs_who *who)
 	who->uid = mapped_fsuid(who->idmap, &init_user_ns);
 	who->gid = mapped_fsgid(who->idmap, &init_user_ns);
 	who->mapped = who->idmap != &nop_mnt_idmap;
-	/* Who is root by a mount without a map need not be told so. */
+	/* Without a map user 0 is root to the server anyway: the flag is not needed. */
 	who->capable = (who->mapped || !uid_eq(who->uid, GLOBAL_ROOT_UID)) &&
 		       rdmafs_cred_capable(cred);
 	who->ngroups = who->mapped ? 0 : who->from->ngroups;

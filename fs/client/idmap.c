@@ -14,17 +14,17 @@
  * doubt about the owner.  A note holds until the task's next call that tells a map.  It never goes
  * before its task does, so that a request by an id-mapped mount is not made with other ids.
  *
- * Who comes by an id-mapped mount may have the id of root in the file system, and none of root's
- * capabilities; or have them, but not over what has ids that the mount does not map, nor over what
- * his user namespace does not have.  The server does not know these maps, nor could the client keep
- * to them for it: what it knows of owners and of the export may be old.  So the server decides by
- * the ids alone (RFP_REQ_MAPPED), which it can compare with the object's at the moment of the
- * request.  A file system here would allow a container's root more: that is refused.
+ * A caller by an id-mapped mount may be user 0 in the file system and have no capability there.  Or
+ * it has capabilities, but not over objects whose ids the mount, or the caller's user namespace,
+ * does not map.  The server does not know these maps, nor could the client keep to them for it:
+ * what the client knows of owners and of the export may be old.  So the server decides by the ids
+ * alone (RFP_REQ_MAPPED), which it can compare with the object's at the moment of the request.  A
+ * file system here would allow a container's root more: that is refused.
  *
- * The capabilities of the machine's root do count there (rdmafs_cred_reaches()).  He could come by
- * a mount that is not mapped as well, so that a map keeps him off by his own will only.  The client
- * sees to it: the VFS by what is known of an object, and this module again, by what the server says
- * then, where he opens a file or changes attributes (access.c, setattr.c).
+ * The capabilities of the machine's root do count there (rdmafs_cred_reaches()).  The machine's
+ * root can also use the mount without a map.  So a map restricts root only where root has chosen
+ * it.  The client sees to it: the VFS by what is known of an object, and this module again, by what
+ * the server says then, where root opens a file or changes attributes (access.c, setattr.c).
  *
  * A mount of which nothing is mapped costs no note: rdmafs_mount.mapped.
  */
@@ -207,8 +207,8 @@ bool rdmafs_idmap_owns(struct inode *inode)
  * @idmap: of the mount
  * @inode: the object, whose extended attributes or ACL are about to be changed
  *
- * The VFS has checked it by attributes that may be old.  The server refuses whoever has no right by
- * his ids, so that only the machine's root needs this.
+ * The VFS has checked it by attributes that may be old.  The server refuses a caller whose ids have
+ * no right; so only the machine's root needs this check.
  *
  * Context: process, may sleep.
  * Return: 0; -EPERM; or an errno with which the server could not be asked.

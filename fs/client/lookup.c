@@ -208,9 +208,9 @@ struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned 
 		return ERR_PTR(-ENAMETOOLONG);
 	/*
 	 * mkdir, mknod, symlink and link need no LOOKUP: the server answers EEXIST to the request
-	 * itself.  But for a caller that may not write to the directory the VFS sends no request,
-	 * so the caller has to learn here whether the name exists; nor does it for one who has no
-	 * id in the file system.  The name stays unhashed until it has been made.
+	 * itself.  But the VFS sends no request for a caller that may not write to the directory,
+	 * nor for a caller without an id in the file system: that caller has to learn here whether
+	 * the name exists.  The name stays unhashed until it has been made.
 	 */
 	if ((flags & (LOOKUP_CREATE | LOOKUP_EXCL)) == (LOOKUP_CREATE | LOOKUP_EXCL) &&
 	    !(flags & (LOOKUP_OPEN | LOOKUP_RENAME_TARGET)) && rdmafs_idmap_owns(dir) &&

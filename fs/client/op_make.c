@@ -161,7 +161,8 @@ struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_super *super, enum rfp_op nr,
  * @nr:   operation
  * @size: bytes of its fixed request struct, which is at op->req, zeroed
  *
- * By an id-mapped mount the task is who it was told last that it is (idmap.c).
+ * By an id-mapped mount the op's credentials are made by the map in the task's note (idmap.c),
+ * which the last call that passed a map has set.
  *
  * Context: process, may sleep.
  * Return: the op, or -ENOMEM.

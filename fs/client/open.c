@@ -280,7 +280,10 @@ void rdmafs_open_made_note(struct inode *inode, const struct rdmafs_cred *cred,
 	spin_unlock_irq(&ri->lock);
 }
 
-/* The proof of the open with which the current task's user has made a file; false: he has not. */
+/*
+ * The proof of the open with which the current task's user has made a file; false: that user has
+ * not made it.
+ */
 static bool rdmafs_open_made_proof(struct inode *inode, struct rfp_proof *proof, kuid_t *owner)
 {
 	struct rdmafs_cred *cred = rdmafs_cred_current(RDMAFS_M(inode->i_sb));

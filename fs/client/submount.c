@@ -168,7 +168,7 @@ static int rdmafs_submount_fill(struct super_block *sb, struct fs_context *fc)
 
 	/* From here on kill_sb ends it. */
 	ctx->super = NULL;
-	/* The one that was crossed from is that, or has such a reference itself. */
+	/* The superblock that was crossed from is the mount's, or holds a reference to it. */
 	super->above = mnt->super.sb;
 	atomic_inc(&super->above->s_active);
 	err = rdmafs_super_setup(sb);

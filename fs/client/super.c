@@ -299,11 +299,11 @@ int rdmafs_attach_decode(struct rdmafs_attached *at)
 
 /*
  * Ask for the export, until @end (jiffies).  If @first, the superblock has no mount yet, and is
- * given up if the server does not answer in time.  If it has one, this call must not end by its
- * deadline what that one has under way: ending a call that was sent takes the end of the session.
- * So the call is left to transport, and it neither registers credentials, which others may be
- * waiting for, nor does its answer count for the export of that mount: another may have got the
- * name.
+ * given up if the server does not answer in time.  If not, this is the second ATTACH, which must
+ * not, at its deadline, end calls of the first mount: a call that was sent ends only with its
+ * session.  So the call is left to transport, and it neither registers credentials, which others
+ * may be waiting for, nor does its answer count for the export of that mount: another may have got
+ * the name.
  */
 static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, bool first,
 			 unsigned long end, struct rdmafs_attached *at)
