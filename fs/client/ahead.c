@@ -59,7 +59,7 @@
 /* Entries that may be read before they are earned: the whole of most directories. */
 #define RDMAFS_AHEAD_CREDIT	1024U
 
-/* What a part costs that did not come, in entries. */
+/* The cost of a part that did not come, in entries. */
 #define RDMAFS_AHEAD_PART	256U
 
 /* So many times the number of requests is doubled that have to come before a part. */

@@ -27,7 +27,7 @@
 #include "transport/points.h"
 #include "trace.h"
 
-/* What st_blksize says: large enough to stream, small enough for stdio. */
+/* st_blksize: large enough to stream, small enough for stdio. */
 #define RDMAFS_BLKSIZE		65536
 
 /**
@@ -601,7 +601,7 @@ int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct ksta
 	bool ask = !(query_flags & AT_STATX_SYNC_TYPE) && rdmafs_attr_expired(inode);
 	int err;
 
-	/* What may be read ahead is asked for by the caller's credentials. */
+	/* Entries that may be read ahead are asked for by the caller's credentials. */
 	err = rdmafs_idmap_tell(RDMAFS_M(inode->i_sb), idmap, false);
 	if (err)
 		return err;

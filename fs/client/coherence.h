@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What attributes off the wire say about what is cached: pages, names, the
- * size.  These are rules only: no locks, no memory, no clock of their own.  The
+ * Rules: what follows from attributes off the wire for cached pages, names and
+ * the size.  They have no locks, no memory, no clock of their own.  The
  * caller holds rdmafs_inode.lock, and acts on what they say.
  *
  * A change of the object is an *own* one if this mount has asked for it, else a

@@ -49,7 +49,7 @@
  * read into pages which have become clean meanwhile goes to rdmafs_dio_part_work(), on file_wq,
  * which makes them dirty again; the part ends only then.
  *
- * What may come in between:
+ * Events that may come in between:
  *	The task is killed.  rdmafs_dio_leave(): the task does not wait any more, and does not
  *	touch the request again but to put its reference; the iocb and the iterator of a
  *	synchronous request are not touched from then on.  A write counts in the file's fence

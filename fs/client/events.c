@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the server has to tell: that tasks which wait for locks are to ask for them again, or that
- * the export was started again, and waits for this client to take its locks again.
+ * Events: the server tells that tasks which wait for locks are to ask for them again, or that the
+ * export was started again, and waits for this client to take its locks again.
  *
  * Transport brings an EVENT.  Then events_work asks what it is about, and wakes the tasks that
  * wait.  They are also woken when there is a new session, and by umount -f.
@@ -85,9 +85,9 @@ static bool rdmafs_lock_wake(struct rdmafs_mount *mnt, u64 token)
 }
 
 /*
- * What the server had to tell may have been told in a reply that is lost.  So all is done that it
- * can tell: tasks that wait for locks ask for them, and locks that the server may have recorded are
- * taken again.  True: after a pause the server is to be asked once more, as it believes that its
+ * Events may have been in a reply that is lost.  So all is done that events can ask for: tasks that
+ * wait for locks ask for them, and locks that the server may have recorded are taken again.  True:
+ * after a pause the server is to be asked once more, as it believes that its
  * last reply has come.  It is anyway when there is another connection, and a mount that ends need
  * not ask.
  */

@@ -157,7 +157,7 @@ static struct inode *rdmafs_fid_inode(struct super_block *sb, const struct rdmaf
 
 	if (inode && !test_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags))
 		return inode;
-	/* What is stale is otherwise asked for by its name, when that is next looked up. */
+	/* A stale object is otherwise asked for by its name, when that is next looked up. */
 	if (inode)
 		iput(inode);
 	return rdmafs_fid_ask(sb, f);

@@ -95,7 +95,7 @@ bool rdmafs_size_unsure(struct inode *inode)
  * rdmafs_fence_end - end a change that counts in the fence
  * @inode: the file
  *
- * What the change did is not known: pages are stale and the size is in doubt before the fence
+ * The effect of the change is not known: pages are stale and the size is in doubt before the fence
  * falls.
  *
  * Context: any; takes rdmafs_inode.lock.

@@ -250,7 +250,7 @@ static int rdmafs_file_mmap(struct file *file, struct vm_area_struct *vma)
 	err = rdmafs_revalidate_mapping(file_inode(file), true);
 	if (err)
 		return err;
-	/* What a mapping stores is not appended. */
+	/* Data that a mapping stores is not appended. */
 	if ((vma->vm_flags & VM_SHARED) && rdmafs_append_only(file_inode(file)))
 		return -EACCES;
 	vma->vm_ops = &rdmafs_vm_ops;

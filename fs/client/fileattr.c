@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What lsattr(1) shows and chattr(1) sets, extent size hints and project ids: FS_IOC_GETFLAGS and
- * its kin, which fs/ioctl.c makes calls of fileattr_get and fileattr_set of.
+ * Flags that lsattr(1) shows and chattr(1) sets, extent size hints and project ids:
+ * FS_IOC_GETFLAGS and its kin, which fs/ioctl.c makes calls of fileattr_get and fileattr_set of.
  *
  * They are passed through to the server, and nothing is cached but what attributes tell for
  * statx(2) (attr.c).  The inode here gets none of S_IMMUTABLE, S_APPEND, S_SYNC: the VFS would
@@ -101,7 +101,7 @@ int rdmafs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct f
 	}
 	if (err)
 		return err;
-	/* What was written before is in the file, although that takes no more data from now on. */
+	/* Data written before is in the file, although that takes no more from now on. */
 	if (S_ISREG(inode->i_mode) && (fa->flags & (FS_IMMUTABLE_FL | FS_APPEND_FL))) {
 		err = rdmafs_flush(inode);
 		if (err)

@@ -399,7 +399,7 @@ static void rdmafs_lock_left_work(struct work_struct *work)
 		if (token)
 			err = rdmafs_lock_cancel(open, token);
 	} while (err < 0 && rdmafs_lock_again(open, err, &waits, &since));
-	/* What the killed task has written, or left to be written, comes before its UNLOCK. */
+	/* Data that the killed task has written, or left to be written, comes before its UNLOCK. */
 	filemap_fdatawrite(open->inode->i_mapping);
 	filemap_fdatawait_keep_errors(open->inode->i_mapping);
 	rdmafs_fence_wait(open->inode);

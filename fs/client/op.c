@@ -68,7 +68,7 @@ static bool rdmafs_op_lock_lost(const struct rdmafs_open *open)
 	return open && READ_ONCE(open->lock_lost);
 }
 
-/* What the server answers only if a lock is asked for, for the first time or again. */
+/* Answers that the server gives only to requests for a lock, for the first time or again. */
 static int rdmafs_op_grace(const struct rdmafs_op *op, u32 status)
 {
 	const struct rfp_lock_req *req = (const struct rfp_lock_req *)op->req;

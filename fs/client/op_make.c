@@ -2,7 +2,7 @@
 /*
  * Make an operation: its memory, whose it is, and what it names.
  *
- * What the caller gets is a &struct rdmafs_op with the head of its request filled in.  The rest of
+ * The caller gets a &struct rdmafs_op with the head of its request filled in.  The rest of
  * the request, and running it, is the caller's (op.c).
  *
  * Each mount sets a few ops of each kind aside (enum rdmafs_pool).  When there is no memory a maker

@@ -282,7 +282,7 @@ static int rdmafs_parse_session(struct fs_context *fc, enum rdmafs_param opt, co
 	}
 }
 
-/* What becomes of a request that has no answer. */
+/* Options that say what becomes of a request that has no answer. */
 static int rdmafs_parse_late(struct fs_context *fc, enum rdmafs_param opt, const char *key,
 			     const struct fs_parse_result *res)
 {
@@ -310,7 +310,7 @@ static int rdmafs_parse_late(struct fs_context *fc, enum rdmafs_param opt, const
 	}
 }
 
-/* What is believed without asking the server, and for how long. */
+/* Options that say what is believed without asking the server, and for how long. */
 static int rdmafs_parse_cache(struct fs_context *fc, enum rdmafs_param opt, const char *key,
 			      const struct fs_parse_result *res)
 {

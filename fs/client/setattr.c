@@ -170,7 +170,7 @@ out:
 	return err;
 }
 
-/* What vfs_truncate() and notify_change() have checked before they came here, once more. */
+/* Check once more what vfs_truncate() and notify_change() have checked before they came here. */
 static int rdmafs_setattr_reach(struct mnt_idmap *idmap, struct inode *inode, unsigned int ia)
 {
 	int err;

@@ -231,7 +231,7 @@ static int rdmafs_share_test(struct super_block *sb, struct fs_context *fc)
 {
 	struct rdmafs_ctx *ctx = fc->fs_private;
 
-	/* What is below a mount has another root; and s_fs_info may be gone (submount.c). */
+	/* A superblock below a mount has another root; and s_fs_info may be gone (submount.c). */
 	if (ctx->found || (READ_ONCE(sb->s_flags) & SB_SUBMOUNT) || !rdmafs_share_fits(sb, fc))
 		return 0;
 	/* FSCONFIG_CMD_CREATE_EXCL: sget_fc() waits for nothing, and refuses it. */

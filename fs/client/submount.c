@@ -44,7 +44,7 @@ static unsigned int rdmafs_submount_s = RDMAFS_SUBMOUNT_S;
 module_param_named(submount_s, rdmafs_submount_s, uint, 0644);
 MODULE_PARM_DESC(submount_s, "seconds after which an idle file system below a mount is unmounted; 0: never");
 
-/* What a superblock below takes over from the one above. */
+/* The flags that a superblock below takes over from the one above. */
 #define RDMAFS_SUBMOUNT_FLAGS	(SB_RDONLY | SB_SYNCHRONOUS | SB_DIRSYNC | SB_LAZYTIME)
 
 /**
@@ -316,7 +316,7 @@ static void rdmafs_submounts_expire(struct work_struct *work)
 		queue_delayed_work(system_unbound_wq, &mnt->expire, time ?: 60 * HZ);
 }
 
-/* What /proc/mounts shows as the source: the place on the server. */
+/* The source that /proc/mounts shows: the place on the server. */
 static char *rdmafs_submount_source(struct dentry *dentry)
 {
 	const struct rdmafs_super *super = RDMAFS_S(dentry->d_sb);

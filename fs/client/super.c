@@ -585,7 +585,7 @@ static int rdmafs_get_tree(struct fs_context *fc)
 	return 0;
 }
 
-/* What a remount does not name may have been set by way of /proc, and is not asked for. */
+/* Members of a quota that a remount does not name may have been set by /proc: they stay. */
 static void rdmafs_quota_asked(struct rpol_quota *quota, const struct rdmafs_ctx *ctx)
 {
 	const struct rpol_quota *new = &ctx->opts.quota;

@@ -130,7 +130,7 @@ int rdmafs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *file
 	err = rdmafs_tmpfile_ask(op, dir, mode, file->f_flags & O_EXCL, &t);
 	rdmafs_seclabel_free(&t.label);
 	inode = err ? ERR_PTR(err) : rdmafs_tmpfile_inode(dir->i_sb, op, &t, &open);
-	/* What follows may need ops, and a task must not hold one while it waits for another. */
+	/* The calls below may need ops, and a task must not hold one while it waits for another. */
 	rdmafs_op_put(op);
 	if (IS_ERR(inode))
 		return PTR_ERR(inode);

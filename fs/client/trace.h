@@ -54,7 +54,7 @@ TRACE_EVENT(rdmafs_pages,
 );
 
 /*
- * What the client decides about a file's pages or size, or about any object's attributes: a name
+ * The client's decisions about a file's pages or size, or about any object's attributes: a name
  * in enum rdmafs_cache, and what the trace says.
  */
 #define rdmafs_cache_list(MORE, LAST)							\
@@ -131,7 +131,7 @@ TRACE_EVENT(rdmafs_cache,
  * A verdict on attributes (coherence.c): of the reply to a change of ours, if @own; @attr is NULL
  * if no sound ones came with it.
  *
- * What they may do to the size is not always done.  Data that the server does not have yet is not
+ * A new size that they allow is not always set.  Data that the server does not have yet is not
  * cut off, and a page of the end that is dirty keeps the size from being raised (NO_GROW).
  * Attributes of the reply to a write may be stashed first, and are given up if newer ones come.
  */

@@ -183,7 +183,7 @@ static void rdmafs_push_work(struct work_struct *work)
 	 */
 	if (!rdmafs_xprt_connected(push->mnt->xprt))
 		rdmafs_umount_force(push->mnt);
-	/* What is begun only now, the CLOSE of a file say, waits for the next time. */
+	/* Operations that begin only now, the CLOSE of a file say, wait for the next time. */
 	queue_delayed_work(system_unbound_wq, &push->work, HZ);
 }
 
