@@ -213,6 +213,8 @@ static void window_trace(const struct rpol_domain *dom, const struct rpol_member
 	enum rpol_window_why why = RPOL_WINDOW_SHARE;
 	u64 was = mem->window;
 
+	lockdep_assert_held(&dom->lock);
+	lockdep_assert_held(&mem->lock);
 	if (calm && was != RPOL_NO_WINDOW)
 		was = rpol_window_grown(was, dom->capacity,
 					now > dom->calm_since ? now - dom->calm_since : 0);

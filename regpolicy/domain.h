@@ -383,6 +383,7 @@ static inline u64 rpol_member_keeps(const struct rpol_member *mem)
 /* The line that a member stands in.  The domain's lock is held. */
 static inline enum rpol_line rpol_member_line(const struct rpol_member *mem)
 {
+	lockdep_assert_held(&mem->dom->lock);
 	if (!mem->line)
 		return RPOL_LINE_NONE;
 	return mem->line == &mem->dom->owed ? RPOL_LINE_OWED : RPOL_LINE_REST;

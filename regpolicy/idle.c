@@ -486,6 +486,7 @@ static void donors_revoke(struct rpol_domain *dom, u64 entries, u64 before,
  */
 void rpol_donors_revoke_locked(struct rpol_domain *dom, u64 entries, u64 now)
 {
+	lockdep_assert_held(&dom->lock);
 	donors_revoke(dom, entries, now - HOLD_NS,
 		      dom->wanted ? RPOL_REVOKE_OTHERS : RPOL_REVOKE_EXCESS);
 }

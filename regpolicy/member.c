@@ -79,6 +79,7 @@ static void limits_changed_locked(struct rpol_domain *dom)
 {
 	u64 now = rpol_now(dom);
 
+	lockdep_assert_held(&dom->lock);
 	rpol_order_refuse_locked(dom, now);
 	if (dom->nr_waiters || atomic64_read(&dom->common) < 0) {
 		WRITE_ONCE(dom->tight, true);

@@ -159,6 +159,7 @@ u64 rpol_member_window_locked(struct rpol_member *mem, u64 now)
  */
 static void serve_locked(struct rpol_domain *dom, u64 now)
 {
+	lockdep_assert_held(&dom->lock);
 	rpol_order_serve_locked(dom, now);
 	if (dom->contended || !dom->wanted)
 		return;
