@@ -97,7 +97,7 @@ static struct rpol_member *first_in(struct rb_root_cached *line)
 }
 
 /* Takes a member out of its line; its claims, if any, go on waiting. */
-static void forget(struct rpol_domain *dom, struct rpol_member *mem)
+static void line_leave(struct rpol_domain *dom, struct rpol_member *mem)
 {
 	if (!mem->line)
 		return;
@@ -117,7 +117,7 @@ static void forget(struct rpol_domain *dom, struct rpol_member *mem)
 void rpol_order_line_up_locked(struct rpol_domain *dom, struct rpol_member *mem)
 {
 	lockdep_assert_held(&dom->lock);
-	forget(dom, mem);
+	line_leave(dom, mem);
 	if (list_empty(&mem->waiters))
 		return;
 	mem->rank = is_fair(dom) ? mem->deficit.value : 0;
@@ -209,7 +209,7 @@ void rpol_order_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, i
 	lockdep_assert_held(&dom->lock);
 	rpol_deficit_update_locked(dom, mem, now);
 	/* The place of a member in its line depends on its first claim, which may change now. */
-	forget(dom, mem);
+	line_leave(dom, mem);
 	list_move_tail(&w->link, &dom->ended);
 	w->waits = false;
 	w->ret = ret;
@@ -351,7 +351,7 @@ void rpol_order_serve_locked(struct rpol_domain *dom, u64 now)
 		if (verdict == RPOL_WAIT_COMMON)
 			break;
 		if (verdict == RPOL_WAIT_OWN)
-			forget(dom, mem);
+			line_leave(dom, mem);
 	}
 	lack = (s64)dom->wanted - rpol_free_soon(dom);
 	if (lack > 0)
