@@ -53,6 +53,88 @@ enum rxc_session_state rxc_state_next(enum rxc_session_state state, enum rxc_ses
 	return next[state][event] ?: state;
 }
 
+/* Where events take calls.  Entries are the state plus one, so that 0 stands for "impossible". */
+#define TO(state)	(RXC_CALL_##state + 1)
+static const u8 rxc_call_table[RXC_NR_CALL_STATES][RXC_NR_CALL_EVENTS] = {
+	[RXC_CALL_FREE] = {
+		[RXC_CALL_EV_SEND]	    = TO(SENT),
+		[RXC_CALL_EV_HOLD]	    = TO(HELD),
+		[RXC_CALL_EV_OPEN]	    = TO(MAPPING),
+		[RXC_CALL_EV_LOSE]	    = TO(FREE),
+	},
+	[RXC_CALL_SENT] = {
+		[RXC_CALL_EV_CANCEL]	 = TO(CANCELLED),
+		[RXC_CALL_EV_LOSE]	 = TO(LOST),
+		[RXC_CALL_EV_REPLY]	 = TO(ANSWERED),
+	},
+	[RXC_CALL_MAPPING] = {
+		[RXC_CALL_EV_MAPPED]	 = TO(HELD),
+		[RXC_CALL_EV_REGISTERED] = TO(FOLLOWED),
+		[RXC_CALL_EV_UNMAPPABLE] = TO(CANCELLED),
+		[RXC_CALL_EV_LOSE]	 = TO(LOST_MAPPING),
+		[RXC_CALL_EV_STCRW]	 = TO(TAGGED),
+		[RXC_CALL_EV_REPLY]	 = TO(ANSWERED_MAPPING),
+	},
+	[RXC_CALL_TAGGED] = {
+		[RXC_CALL_EV_MAPPED]	 = TO(FOLLOWED),
+		[RXC_CALL_EV_UNMAPPABLE] = TO(CANCELLED),
+		[RXC_CALL_EV_LOSE]	 = TO(LOST_MAPPING),
+		[RXC_CALL_EV_REPLY]	 = TO(ANSWERED_MAPPING),
+	},
+	[RXC_CALL_HELD] = {
+		[RXC_CALL_EV_LOSE]	 = TO(LOST),
+		[RXC_CALL_EV_STCRW]	 = TO(FOLLOWED),
+		[RXC_CALL_EV_REPLY]	 = TO(ANSWERED),
+	},
+	[RXC_CALL_FOLLOWED] = {
+		[RXC_CALL_EV_FOLLOWED]	 = TO(SENT),
+		[RXC_CALL_EV_LOSE]	 = TO(LOST),
+		[RXC_CALL_EV_REPLY]	 = TO(ANSWERED),
+	},
+	/* An STCRW or a reply may cross the CANCEL on the way. */
+	[RXC_CALL_CANCELLED] = {
+		[RXC_CALL_EV_FOLLOWED]	 = TO(CANCELLED),
+		[RXC_CALL_EV_LOSE]	 = TO(LOST),
+		[RXC_CALL_EV_STCRW]	 = TO(CANCELLED),
+		[RXC_CALL_EV_REVOKED]	 = TO(REVOKED),
+		[RXC_CALL_EV_CANCELLED]	 = TO(ANSWERED),
+		[RXC_CALL_EV_REPLY]	 = TO(ANSWERED),
+	},
+	[RXC_CALL_REVOKED] = {
+		[RXC_CALL_EV_FOLLOWED]	 = TO(REVOKED),
+		[RXC_CALL_EV_LOSE]	 = TO(LOST),
+		[RXC_CALL_EV_CANCELLED]	 = TO(ANSWERED),
+		[RXC_CALL_EV_REPLY]	 = TO(ANSWERED),
+	},
+	[RXC_CALL_LOST] = {
+		[RXC_CALL_EV_SEND]	 = TO(SENT),
+		[RXC_CALL_EV_HOLD]	 = TO(HELD),
+		[RXC_CALL_EV_VOID]	 = TO(CANCELLED),
+		[RXC_CALL_EV_FOLLOWED]	 = TO(LOST),
+		[RXC_CALL_EV_LOSE]	 = TO(LOST),
+		[RXC_CALL_EV_FAIL]	 = TO(ANSWERED),
+	},
+	[RXC_CALL_LOST_MAPPING] = {
+		[RXC_CALL_EV_MAPPED]	 = TO(LOST),
+		[RXC_CALL_EV_REGISTERED] = TO(LOST),
+		[RXC_CALL_EV_UNMAPPABLE] = TO(LOST),
+		[RXC_CALL_EV_LOSE]	 = TO(LOST_MAPPING),
+	},
+	[RXC_CALL_ANSWERED] = {
+		[RXC_CALL_EV_FOLLOWED]	 = TO(ANSWERED),
+		[RXC_CALL_EV_LOSE]	 = TO(ANSWERED),
+		[RXC_CALL_EV_END]	 = TO(FREE),
+	},
+	[RXC_CALL_ANSWERED_MAPPING] = {
+		[RXC_CALL_EV_MAPPED]	 = TO(ANSWERED),
+		[RXC_CALL_EV_REGISTERED] = TO(ANSWERED),
+		[RXC_CALL_EV_UNMAPPABLE] = TO(ANSWERED),
+		[RXC_CALL_EV_LOSE]	 = TO(ANSWERED_MAPPING),
+	},
+};
+
+#undef TO
+
 /**
  * rxc_call_next - look up where an event takes a call
  * @state: its state
@@ -64,88 +146,9 @@ enum rxc_session_state rxc_state_next(enum rxc_session_state state, enum rxc_ses
  */
 int rxc_call_next(enum rxc_call_state state, enum rxc_call_event event)
 {
-	/* Entries are the state plus one, so that 0 stands for "impossible". */
-#define TO(state)	(RXC_CALL_##state + 1)
-	static const u8 next[RXC_NR_CALL_STATES][RXC_NR_CALL_EVENTS] = {
-		[RXC_CALL_FREE] = {
-			[RXC_CALL_EV_SEND]	 = TO(SENT),
-			[RXC_CALL_EV_HOLD]	 = TO(HELD),
-			[RXC_CALL_EV_OPEN]	 = TO(MAPPING),
-			[RXC_CALL_EV_LOSE]	 = TO(FREE),
-		},
-		[RXC_CALL_SENT] = {
-			[RXC_CALL_EV_CANCEL]	 = TO(CANCELLED),
-			[RXC_CALL_EV_LOSE]	 = TO(LOST),
-			[RXC_CALL_EV_REPLY]	 = TO(ANSWERED),
-		},
-		[RXC_CALL_MAPPING] = {
-			[RXC_CALL_EV_MAPPED]	 = TO(HELD),
-			[RXC_CALL_EV_REGISTERED] = TO(FOLLOWED),
-			[RXC_CALL_EV_UNMAPPABLE] = TO(CANCELLED),
-			[RXC_CALL_EV_LOSE]	 = TO(LOST_MAPPING),
-			[RXC_CALL_EV_STCRW]	 = TO(TAGGED),
-			[RXC_CALL_EV_REPLY]	 = TO(ANSWERED_MAPPING),
-		},
-		[RXC_CALL_TAGGED] = {
-			[RXC_CALL_EV_MAPPED]	 = TO(FOLLOWED),
-			[RXC_CALL_EV_UNMAPPABLE] = TO(CANCELLED),
-			[RXC_CALL_EV_LOSE]	 = TO(LOST_MAPPING),
-			[RXC_CALL_EV_REPLY]	 = TO(ANSWERED_MAPPING),
-		},
-		[RXC_CALL_HELD] = {
-			[RXC_CALL_EV_LOSE]	 = TO(LOST),
-			[RXC_CALL_EV_STCRW]	 = TO(FOLLOWED),
-			[RXC_CALL_EV_REPLY]	 = TO(ANSWERED),
-		},
-		[RXC_CALL_FOLLOWED] = {
-			[RXC_CALL_EV_FOLLOWED]	 = TO(SENT),
-			[RXC_CALL_EV_LOSE]	 = TO(LOST),
-			[RXC_CALL_EV_REPLY]	 = TO(ANSWERED),
-		},
-		/* An STCRW or a reply may cross the CANCEL on the way. */
-		[RXC_CALL_CANCELLED] = {
-			[RXC_CALL_EV_FOLLOWED]	 = TO(CANCELLED),
-			[RXC_CALL_EV_LOSE]	 = TO(LOST),
-			[RXC_CALL_EV_STCRW]	 = TO(CANCELLED),
-			[RXC_CALL_EV_REVOKED]	 = TO(REVOKED),
-			[RXC_CALL_EV_CANCELLED]	 = TO(ANSWERED),
-			[RXC_CALL_EV_REPLY]	 = TO(ANSWERED),
-		},
-		[RXC_CALL_REVOKED] = {
-			[RXC_CALL_EV_FOLLOWED]	 = TO(REVOKED),
-			[RXC_CALL_EV_LOSE]	 = TO(LOST),
-			[RXC_CALL_EV_CANCELLED]	 = TO(ANSWERED),
-			[RXC_CALL_EV_REPLY]	 = TO(ANSWERED),
-		},
-		[RXC_CALL_LOST] = {
-			[RXC_CALL_EV_SEND]	 = TO(SENT),
-			[RXC_CALL_EV_HOLD]	 = TO(HELD),
-			[RXC_CALL_EV_VOID]	 = TO(CANCELLED),
-			[RXC_CALL_EV_FOLLOWED]	 = TO(LOST),
-			[RXC_CALL_EV_LOSE]	 = TO(LOST),
-			[RXC_CALL_EV_FAIL]	 = TO(ANSWERED),
-		},
-		[RXC_CALL_LOST_MAPPING] = {
-			[RXC_CALL_EV_MAPPED]	 = TO(LOST),
-			[RXC_CALL_EV_REGISTERED] = TO(LOST),
-			[RXC_CALL_EV_UNMAPPABLE] = TO(LOST),
-			[RXC_CALL_EV_LOSE]	 = TO(LOST_MAPPING),
-		},
-		[RXC_CALL_ANSWERED] = {
-			[RXC_CALL_EV_FOLLOWED]	 = TO(ANSWERED),
-			[RXC_CALL_EV_LOSE]	 = TO(ANSWERED),
-			[RXC_CALL_EV_END]	 = TO(FREE),
-		},
-		[RXC_CALL_ANSWERED_MAPPING] = {
-			[RXC_CALL_EV_MAPPED]	 = TO(ANSWERED),
-			[RXC_CALL_EV_REGISTERED] = TO(ANSWERED),
-			[RXC_CALL_EV_UNMAPPABLE] = TO(ANSWERED),
-			[RXC_CALL_EV_LOSE]	 = TO(ANSWERED_MAPPING),
-		},
-	};
-#undef TO
+	u8 next = rxc_call_table[state][event];
 
-	return next[state][event] ? next[state][event] - 1 : -EPROTO;
+	return next ? next - 1 : -EPROTO;
 }
 
 /**
