@@ -145,7 +145,7 @@ static bool never(const struct call *c, enum rxc_call_event event)
 	case RXC_CALL_EV_SEND:
 	case RXC_CALL_EV_HOLD:
 		return c->there && !left;
-	case RXC_CALL_EV_OPEN:
+	case RXC_CALL_EV_SEND_UNMAPPED:
 		return c->there;
 	case RXC_CALL_EV_VOID:
 	case RXC_CALL_EV_FAIL:
@@ -324,7 +324,7 @@ static void begin(struct call *c, u8 how)
 	if (c->there || m.state != RXC_UP)
 		return;
 	if (open)
-		take(c, RXC_CALL_EV_OPEN);
+		take(c, RXC_CALL_EV_SEND_UNMAPPED);
 	else
 		take(c, data == WRITE && !granted ? RXC_CALL_EV_HOLD : RXC_CALL_EV_SEND);
 	c->there = true;

@@ -40,7 +40,7 @@ static const struct state_call_step {
 #define STEP(from, event, to) { RXC_CALL_##from, RXC_CALL_EV_##event, RXC_CALL_##to }
 	STEP(FREE, SEND, SENT),
 	STEP(FREE, HOLD, HELD),
-	STEP(FREE, OPEN, MAPPING),
+	STEP(FREE, SEND_UNMAPPED, MAPPING),
 	STEP(FREE, LOSE, FREE),
 	STEP(SENT, CANCEL, CANCELLED),
 	STEP(SENT, LOSE, LOST),

@@ -471,7 +471,7 @@ static enum rxc_call_event rxc_call_begins(const struct rdmafs_xprt_call *call, 
 					   bool granted)
 {
 	if (call->x.io && overlap)
-		return RXC_CALL_EV_OPEN;
+		return RXC_CALL_EV_SEND_UNMAPPED;
 	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && !granted)
 		return RXC_CALL_EV_HOLD;
 	return RXC_CALL_EV_SEND;

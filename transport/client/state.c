@@ -59,7 +59,7 @@ static const u8 rxc_call_table[RXC_NR_CALL_STATES][RXC_NR_CALL_EVENTS] = {
 	[RXC_CALL_FREE] = {
 		[RXC_CALL_EV_SEND]	    = TO(SENT),
 		[RXC_CALL_EV_HOLD]	    = TO(HELD),
-		[RXC_CALL_EV_OPEN]	    = TO(MAPPING),
+		[RXC_CALL_EV_SEND_UNMAPPED] = TO(MAPPING),
 		[RXC_CALL_EV_LOSE]	    = TO(FREE),
 	},
 	[RXC_CALL_SENT] = {

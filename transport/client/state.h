@@ -101,7 +101,7 @@ enum rxc_call_state {
  * enum rxc_call_event - what happens to the call in a slot
  * @RXC_CALL_EV_SEND: its CALL is sent and no message is to follow
  * @RXC_CALL_EV_HOLD: WRITE: its CALL is sent, with the pages mapped and a CRW held
- * @RXC_CALL_EV_OPEN: its CALL is sent before its pages are mapped
+ * @RXC_CALL_EV_SEND_UNMAPPED: its CALL is sent before its pages are mapped
  * @RXC_CALL_EV_VOID: its CALL is sent again, and a CANCEL behind it (a READ that recovery can't
  *	map)
  * @RXC_CALL_EV_MAPPED: WRITE: the submitter has mapped the pages
@@ -123,7 +123,7 @@ enum rxc_call_state {
 enum rxc_call_event {
 	RXC_CALL_EV_SEND,
 	RXC_CALL_EV_HOLD,
-	RXC_CALL_EV_OPEN,
+	RXC_CALL_EV_SEND_UNMAPPED,
 	RXC_CALL_EV_VOID,
 	RXC_CALL_EV_MAPPED,
 	RXC_CALL_EV_REGISTERED,
