@@ -120,7 +120,7 @@ bool rxc_deferred_queue(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 }
 
 /**
- * rxc_deferred_room - let one more WRITE go: the server has served a large one
+ * rxc_deferred_release_one - let one more WRITE go: the server has served a large one
  * @x: the session, its lock held
  *
  * READs that the server refused get the same chance of the room that a WRITE leaves as the next
@@ -129,7 +129,7 @@ bool rxc_deferred_queue(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
  *
  * Context: any but hard interrupt.
  */
-void rxc_deferred_room(struct rdmafs_xprt *x)
+void rxc_deferred_release_one(struct rdmafs_xprt *x)
 {
 	struct rxc_deferred *deferred = &x->deferred;
 
@@ -191,7 +191,7 @@ static int rxc_deferred_send(struct rdmafs_xprt *x)
 }
 
 /* There is a slot for the oldest WRITE, or it has to ask for one again. */
-static void rxc_deferred_come(struct rxc_slot_waiter *turn)
+static void rxc_deferred_slot_ready(struct rxc_slot_waiter *turn)
 {
 	struct rdmafs_xprt *x = container_of(turn, struct rdmafs_xprt, deferred.slot_turn);
 
@@ -310,7 +310,7 @@ void rxc_deferred_init(struct rdmafs_xprt *x)
 	INIT_LIST_HEAD(&x->deferred.reads);
 	INIT_LIST_HEAD(&x->deferred.turn);
 	INIT_DELAYED_WORK(&x->deferred.write_work, rxc_deferred_writes);
-	rxc_slots_turn_init(&x->deferred.slot_turn, rxc_deferred_come);
+	rxc_slots_turn_init(&x->deferred.slot_turn, rxc_deferred_slot_ready);
 	INIT_DELAYED_WORK(&x->deferred.read_work, rxc_deferred_reads);
 	x->deferred.probe_at = jiffies - 2 * HZ;
 	x->deferred.read_ms = RXC_PROBE_MS_MIN;
