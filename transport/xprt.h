@@ -203,7 +203,7 @@ bool rdmafs_xprt_aborted(struct rdmafs_xprt *xprt);
  * Make the directory @name under /proc/fs/rdmafs for this mount, with the files mount (one
  * line, written by @show), quota, window, stats and abort.  rdmafs_xprt_close() removes it.
  */
-int rdmafs_xprt_proc_add(struct rdmafs_xprt *xprt, const char *name,
+int rdmafs_xprt_make_dir(struct rdmafs_xprt *xprt, const char *name,
 			 void (*show)(struct seq_file *m, void *ctx));
 
 /* ------------------------------------------------------------------ server */

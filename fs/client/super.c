@@ -443,7 +443,7 @@ static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
 	if (err)
 		goto out;
 	snprintf(name, sizeof(name), "%u:%u", MAJOR(sb->s_dev), MINOR(sb->s_dev));
-	err = rdmafs_xprt_proc_add(mnt->xprt, name, rdmafs_proc_show);
+	err = rdmafs_xprt_make_dir(mnt->xprt, name, rdmafs_proc_show);
 	if (!err && mnt->opts.seclabel)
 		err = rdmafs_seclabel_begin(fc, sb, &at.label);
 out:

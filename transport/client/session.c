@@ -391,7 +391,7 @@ static const struct rxp_member_ops rxc_member_ops = {
 };
 
 /**
- * rdmafs_xprt_proc_add - make a mount visible in /proc/fs/rdmafs
+ * rdmafs_xprt_make_dir - make a mount visible in /proc/fs/rdmafs
  * @x:    the session
  * @name: name of the directory: the mount's device number
  * @show: writes the line that describes the mount; called with the @ctx of
@@ -401,17 +401,17 @@ static const struct rxp_member_ops rxc_member_ops = {
  *
  * Return: 0, or -ENOMEM.
  */
-int rdmafs_xprt_proc_add(struct rdmafs_xprt *x, const char *name,
+int rdmafs_xprt_make_dir(struct rdmafs_xprt *x, const char *name,
 			 void (*show)(struct seq_file *m, void *ctx))
 {
 	x->show_mount = show;
 	return rxp_member_make_dir(&x->member, x->net, name);
 }
-EXPORT_SYMBOL_GPL(rdmafs_xprt_proc_add);
+EXPORT_SYMBOL_GPL(rdmafs_xprt_make_dir);
 
 /* ----------------------------------------------------------------- life and end */
 
-static void rxc_free(struct rdmafs_xprt *x)
+static void rxc_destroy(struct rdmafs_xprt *x)
 {
 	u32 i;
 
@@ -500,7 +500,7 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 	return x;
 
 out_free:
-	rxc_free(x);
+	rxc_destroy(x);
 	return ERR_PTR(ret == -EAGAIN ? -ETIMEDOUT : ret);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_connect);
@@ -602,7 +602,7 @@ void rdmafs_xprt_close(struct rdmafs_xprt *x)
 	rxc_recover_step(x);
 	rxc_deferred_exit(x);
 	rxc_expire_exit(x);
-	rxc_free(x);
+	rxc_destroy(x);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_close);
 
