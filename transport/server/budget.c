@@ -100,14 +100,15 @@ void rxs_budget_put(struct rxs_budget *b)
 }
 
 /**
- * rxs_account_get - find or make a client's account
+ * rxs_account_find_or_new - find a client's account, or make a new one
  * @b:	    the budget
  * @source: the address that the client comes from
  *
  * Context: process, may sleep.
  * Return: a reference to the account, which holds the budget, too; NULL if there is no memory.
  */
-struct rxs_account *rxs_account_get(struct rxs_budget *b, const struct rdmafs_xprt_source *source)
+struct rxs_account *rxs_account_find_or_new(struct rxs_budget *b,
+					    const struct rdmafs_xprt_source *source)
 {
 	struct rxs_account *new = kzalloc(sizeof(*new), GFP_KERNEL), *t;
 
@@ -133,13 +134,13 @@ struct rxs_account *rxs_account_get(struct rxs_budget *b, const struct rdmafs_xp
 }
 
 /**
- * rxs_account_hold - take another reference to a client's account
+ * rxs_account_get - take another reference to a client's account
  * @t: the account
  *
  * Context: any but hard interrupt; takes the budget's lock.
  * Return: @t.
  */
-struct rxs_account *rxs_account_hold(struct rxs_account *t)
+struct rxs_account *rxs_account_get(struct rxs_account *t)
 {
 	spin_lock_bh(&t->budget->lock);
 	t->refs++;

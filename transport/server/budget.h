@@ -99,8 +99,9 @@ struct rxs_account {
 struct rxs_budget *rxs_budget_create(const struct rdmafs_xprt_limits *limits);
 void rxs_budget_set(struct rxs_budget *b, const struct rdmafs_xprt_limits *limits);
 void rxs_budget_put(struct rxs_budget *b);
-struct rxs_account *rxs_account_get(struct rxs_budget *b, const struct rdmafs_xprt_source *source);
-struct rxs_account *rxs_account_hold(struct rxs_account *t);
+struct rxs_account *rxs_account_find_or_new(struct rxs_budget *b,
+					    const struct rdmafs_xprt_source *source);
+struct rxs_account *rxs_account_get(struct rxs_account *t);
 void rxs_account_put(struct rxs_account *t);
 bool rxs_account_charge(struct rxs_account *t, u64 bytes);
 void rxs_account_uncharge(struct rxs_account *t, u64 bytes, u64 large);

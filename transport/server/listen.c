@@ -303,7 +303,7 @@ static struct rxs_conn *rxs_conn_new(struct rdmafs_xprt_server *server, struct r
 	conn->id = id;
 	sc->asked = jiffies;
 	rxs_id_source(id, &source);
-	sc->account = rxs_account_get(server->budget, &source);
+	sc->account = rxs_account_find_or_new(server->budget, &source);
 	if (!sc->account) {
 		rxp_conn_put(conn);
 		return NULL;

@@ -56,7 +56,7 @@ struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_account *ac
 	if (!sp)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&sp->lent);
-	sp->account = rxs_account_hold(account);
+	sp->account = rxs_account_get(account);
 	ret = rxp_pool_init(&sp->p, &rxs_pool_ops, rdev, stats);
 	if (!ret)
 		return &sp->p;

@@ -316,7 +316,7 @@ struct rdmafs_xprt_session *rxs_session_alloc(struct rdmafs_xprt_server *server,
 	INIT_LIST_HEAD(&s->grants);
 	get_random_bytes(s->id, sizeof(s->id));
 	memcpy(s->client, rxs_conn(conn)->hello.client, sizeof(s->client));
-	s->account = rxs_account_hold(rxs_conn(conn)->account);
+	s->account = rxs_account_get(rxs_conn(conn)->account);
 	s->state = RXS_SESSION_MAKING;
 	s->nr_conns = conn->count;
 	s->want_slots = conn->slots;
