@@ -226,8 +226,12 @@ static int rxs_conn_become_next(struct rdmafs_xprt_server *server, struct rxp_co
 	return ret;
 }
 
-/* May a connection 0 take its place?  -EAGAIN: not yet, its worker will be woken. */
-static int rxs_conn_turn(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
+/*
+ * Whether connection 0 may take its place.  -EAGAIN: not yet, its worker will be woken.  Loses the
+ * session's old connections if there are any; the last of them wakes the worker when it is drained
+ * and unbound.
+ */
+static int rxs_conn_try_place(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
 	lockdep_assert_held(&s->lock);
 	if (s->next != conn || rxp_conn_is_lost(conn))
@@ -238,7 +242,6 @@ static int rxs_conn_turn(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 		return -EAGAIN;
 	if (!s->nr_bound)
 		return 0;
-	/* The last of them wakes our worker when it is drained and unbound. */
 	rxs_session_lose_conns(s);
 	return -EAGAIN;
 }
@@ -252,7 +255,7 @@ static int rxs_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 	int ret;
 
 	spin_lock_bh(&s->lock);
-	ret = rxs_conn_turn(s, conn);
+	ret = rxs_conn_try_place(s, conn);
 	spin_unlock_bh(&s->lock);
 	if (!ret && !conn->tx_ring)
 		ret = rxp_conn_map_tx(conn, &s->tx_ring);
@@ -260,7 +263,7 @@ static int rxs_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 		return ret;
 	spin_lock_bh(&s->lock);
 	/* Only @next can take the place, so the place is still free; but @next may have changed. */
-	ret = rxs_conn_turn(s, conn);
+	ret = rxs_conn_try_place(s, conn);
 	if (!ret)
 		ret = rxs_conn_take_place(conn, s);
 	if (!ret) {

@@ -190,7 +190,7 @@ static int rxs_conn_accept(struct rdmafs_xprt_server *server, struct rxp_conn *c
 	return ret;
 }
 
-static void rxs_conn_make(struct rxp_conn *conn)
+static void rxs_conn_accept_or_reject(struct rxp_conn *conn)
 {
 	int ret = rxs_conn_accept(conn->owner, conn);
 
@@ -210,7 +210,7 @@ static void rxs_conn_work(struct work_struct *work)
 	/* In state HELLO the HELLO is there: pairs with smp_wmb() in rxs_control(). */
 	switch (smp_load_acquire(&conn->state)) {
 	case RXP_CONN_NEW:
-		rxs_conn_make(conn);
+		rxs_conn_accept_or_reject(conn);
 		break;
 	case RXP_CONN_HELLO:
 		if (rxs_conn_bind(conn->owner, conn))
