@@ -302,7 +302,7 @@ void rxs_grant_drop(struct rxs_grant *g)
 }
 
 /* The client has used or returned a grant: add up how long that took after its RECALL. */
-static void rxs_grant_came(struct rxs_grant *g)
+static void rxs_grant_finish(struct rxs_grant *g)
 {
 	if (g->told_ns)
 		rxp_add(&g->session->stats, grants_recalled_us,
@@ -325,7 +325,7 @@ bool rxs_grant_use(struct rxs_req *req, struct rxp_conn *conn)
 	if (!g || req->bulk.length > g->mr->mr->length)
 		return false;
 	rxs_grant_unlink(s, g);
-	rxs_grant_came(g);
+	rxs_grant_finish(g);
 	rxs_grant_trace(used, g, req);
 	rpol_mr_regain(g->pool->member, &g->mr->policy);
 	req->pool = g->pool;
@@ -356,7 +356,7 @@ static const char *rxs_grant_return(struct rxp_conn *conn, u32 rkey)
 	if (g) {
 		g->returned = true;
 		rxs_grant_trace(returned, g, NULL);
-		rxs_grant_came(g);
+		rxs_grant_finish(g);
 		rxs_grant_mark_recalled(s, g);
 	}
 	spin_unlock_bh(&s->lock);
@@ -517,14 +517,14 @@ void rxs_grants_recall(struct rxp_pool *pool)
 }
 
 /**
- * rxs_grants_shed - mark the oldest grants as recalled if grants have too many pages
+ * rxs_grants_trim - mark the oldest grants as recalled if grants have too many pages
  * @s: the session
  *
  * The pool's worker sends the RECALLs.
  *
  * Context: any but hard interrupt; the session's lock held.
  */
-void rxs_grants_shed(struct rdmafs_xprt_session *s)
+void rxs_grants_trim(struct rdmafs_xprt_session *s)
 {
 	u64 excess = rxs_session_excess(s);
 	struct rxs_grant *g;
