@@ -301,9 +301,10 @@ void rdmafs_xprt_req_reply(struct rdmafs_xprt_req *r, u16 reply_len, u32 data_le
 			   unsigned int flags)
 {
 	struct rxs_req *req = container_of(r, struct rxs_req, r);
+	bool cache;
 
 	/* Data outside the message is not kept, so the answer can't be either. */
-	bool cache = !(flags & RDMAFS_REPLY_NOCACHE) && (!data_len || req->in_message);
+	cache = !(flags & RDMAFS_REPLY_NOCACHE) && (!data_len || req->in_message);
 
 	if (req->put_off) {
 		rxp_count(&req->session->stats, retry_later);
