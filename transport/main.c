@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The module rdmafs_xprt: RPCs over RDMA verbs, between mounts and servers of rdmafs.
- * transport/xprt.h is its interface; transport/internal.h has its objects;
+ * transport/xprt.h is its interface; transport/internal.h has its objects,
  * Documentation/architecture.rst the order of its locks.
  *
  * This is the one file that knows both sides: it starts and stops them, and has their parameters

@@ -4,9 +4,9 @@
  * The data of a client's call (struct rxc_io), a data buffer (struct rxp_buf) and the pages that a
  * service lends for a reply each have one struct rxp_sg.
  *
- * Its owner maps it, and keeps the pages until it is unmapped.  Not before every chain with its
- * RDMA WRITEs is over, and no key is valid for the pages, does the owner unmap it
- * (Documentation/architecture.rst, "Who owns memory until when").
+ * Its owner maps it, and keeps the pages until it has unmapped it: when every chain with its RDMA
+ * WRITEs is over, and no key is valid for the pages (Documentation/architecture.rst, "Who owns
+ * memory until when").
  */
 #ifndef RDMAFS_TRANSPORT_SG_H
 #define RDMAFS_TRANSPORT_SG_H

@@ -100,6 +100,9 @@ enum rdmafs_xprt_dir {
  *		not idempotent: whether it was executed is unknown)
  * @reply_len:	out: bytes at @reply; a longer reply is -EPROTO
  * @data_len:	out: bytes of data that the server sent, at most iter.count
+ *
+ * From submit to @done the struct is transport's, which writes @status, @reply_len and @data_len,
+ * and changes @deadline under the session's lock; else it is its caller's.
  */
 struct rdmafs_xprt_call {
 	const void *req;
@@ -285,6 +288,8 @@ struct rdmafs_xprt_service {
  *
  * Each is an attribute of the port in configfs: fs/server/configfs_port.c has the least and the
  * most that may be written, transport/server/limits.c the default.
+ *
+ * The struct is a value, which its holder guards; a server's is under rdmafs_xprt_server.lock.
  */
 struct rdmafs_xprt_limits {
 	u32 connections;

@@ -209,12 +209,15 @@ struct rxc_held_grant {
  * @wait:         wakes for @state, @epoch, @in_flight, for a deadline that has passed, and for a
  *	call that leaves LOST_MAPPING
  * @slot_account: which slots are free; has a lock of its own
- * @slots:        slot_account.max slots, NULL until the first connection is accepted
+ * @slots:        slot_account.max slots, NULL until the first connection is accepted; set once, by
+ *	the task that connects, before the session is UP; then read without a lock
  * @tx_ring:      message buffers, made with @slots; each is with its slot's owner
  * @rx_rings:     receive buffers of connections that are gone, by connection index, for the
  *	next ones; the worker's
  * @data_max:     most bytes of data in one call; written by the worker, read without a lock
- * @session:      id of the session, all zero if the server is to make a new one; the worker's
+ * @session:      id of the session, all zero if the server is to make a new one; written by the
+ *	worker while the session is not UP; the worker reads it without a lock, tracepoints read it
+ *	from any task
  * @client:       random id of the mount; constant
  * @boot:         boot id of the server that made the session; the worker's
  * @recover:      the worker (session.c), on rxc_recover_wq

@@ -14,8 +14,8 @@
 #include "transport/client/trace.h"
 
 /*
- * Match a frame with the call that it names, and move that by @event, which is what the frame is to
- * it.
+ * Match a frame with the call that it names, and apply @event, which the frame stands for, to that
+ * call.
  * NULL: there is no such call, and nothing has changed; @wrong is what the server has done.
  *
  * What a server says of a call comes in order, on the connection of the call's slot, and ends with

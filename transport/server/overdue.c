@@ -6,9 +6,9 @@
  * has not after the grace period T, and others wait for translations of the device, its
  * connections end, and the sink's key with them.
  *
- * They also end, whether others wait or not, if for long no sink of the client is filled, a held
- * reply is not asked for, or a reply that was sent is not taken: they take memory.  How long that
- * may be is not T but a limit of the port, held_ms (limits.c).
+ * They also end, whether others wait or not, if a client keeps memory for long: it fills no sink,
+ * does not ask for a held reply, or does not take a reply that was sent.  How long that may be is
+ * not T but a limit of the port, held_ms (limits.c).
  *
  * And they end if grants that were recalled do not come back (grant.c).
  */

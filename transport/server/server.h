@@ -303,7 +303,7 @@ struct rxs_turns {
 /**
  * struct rdmafs_xprt_session - a session of a client
  * @ref:      references: server.h's head
- * @server:   its server, which is freed only after all sessions
+ * @server:   its server, freed only after all sessions; constant
  * @link:     in server->sessions; server->lock
  * @id:	      random, names it on the wire; constant
  * @client:   what the client calls itself; constant

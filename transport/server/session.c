@@ -431,7 +431,7 @@ void rxs_session_event_again(struct rdmafs_xprt_session *s)
 
 /**
  * rdmafs_xprt_session_ring - send a client an EVENT: the service has something to tell
- * @s: the session, which session_close() has not been called for, or has not returned from
+ * @s: a session for which session_close() has not returned
  *
  * The client asks by a call.  It also asks when it has connected again, so that the service need
  * not care whether the EVENT arrives.  Until it has been asked a service sends no second one: a
@@ -450,7 +450,7 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_session_ring);
 
 /**
  * rdmafs_xprt_session_closes - tell whether a session closes, or is to because its server stops
- * @session: the session, which session_close() has not been called for, or has not returned from
+ * @session: a session for which session_close() has not returned
  *
  * When a server stops, this is true of all of its sessions before session_close() is called for the
  * first of them.
