@@ -112,7 +112,7 @@ static void rxc_call_end(struct rdmafs_xprt_call *call)
 	if (deferred)
 		rxc_deferred_add(x, call);
 	else if (call->dir == RDMAFS_XPRT_WRITE && call->x.io)
-		rxc_deferred_release_one(x);
+		rxc_deferred_admit_one(x);
 	spin_unlock_bh(&x->lock);
 	if (!deferred)
 		rxc_call_finish(call);

@@ -442,7 +442,7 @@ void rxc_deferred_init(struct rdmafs_xprt *x);
 void rxc_deferred_exit(struct rdmafs_xprt *x);
 void rxc_deferred_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
 bool rxc_deferred_queue(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
-void rxc_deferred_release_one(struct rdmafs_xprt *x);
+void rxc_deferred_admit_one(struct rdmafs_xprt *x);
 void rxc_deferred_fail(struct rdmafs_xprt *x);
 
 void rxc_waiters_dismiss(struct rdmafs_xprt *x);

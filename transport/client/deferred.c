@@ -120,7 +120,7 @@ bool rxc_deferred_queue(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 }
 
 /**
- * rxc_deferred_release_one - let one more WRITE go: the server has served a large one
+ * rxc_deferred_admit_one - let one more WRITE go: the server has served a large one
  * @x: the session, its lock held
  *
  * READs that the server refused get the same chance of the room that a WRITE leaves as the next
@@ -129,7 +129,7 @@ bool rxc_deferred_queue(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
  *
  * Context: any but hard interrupt.
  */
-void rxc_deferred_release_one(struct rdmafs_xprt *x)
+void rxc_deferred_admit_one(struct rdmafs_xprt *x)
 {
 	struct rxc_deferred *deferred = &x->deferred;
 

@@ -517,14 +517,14 @@ void rxs_grants_recall(struct rxp_pool *pool)
 }
 
 /**
- * rxs_grants_trim - mark the oldest grants as recalled if grants have too many pages
+ * rxs_grants_want_back - mark the oldest grants as recalled if grants have too many pages
  * @s: the session
  *
  * The pool's worker sends the RECALLs.
  *
  * Context: any but hard interrupt; the session's lock held.
  */
-void rxs_grants_trim(struct rdmafs_xprt_session *s)
+void rxs_grants_want_back(struct rdmafs_xprt_session *s)
 {
 	u64 excess = rxs_session_excess(s);
 	struct rxs_grant *g;

@@ -142,7 +142,7 @@ bool rxs_sessions_tick(struct rdmafs_xprt_server *server)
 	lockdep_assert_held(&server->lock);
 	list_for_each_entry(s, &server->sessions, link) {
 		spin_lock_bh(&s->lock);
-		rxs_grants_trim(s);
+		rxs_grants_want_back(s);
 		if (rxs_session_note_overdue(s, &more)) {
 			pr_warn_ratelimited("rdmafs: %s leaves requests half done: disconnecting\n",
 					    s->member.name);

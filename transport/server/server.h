@@ -615,7 +615,7 @@ void rxs_grant_drop(struct rxs_grant *g);
 bool rxs_grant_use(struct rxs_req *req, struct rxp_conn *conn);
 const char *rxs_return_arrived(struct rxp_conn *conn, const struct rxp_frame *f);
 void rxs_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
-void rxs_grants_trim(struct rdmafs_xprt_session *s);
+void rxs_grants_want_back(struct rdmafs_xprt_session *s);
 bool rxs_grants_overdue(struct rdmafs_xprt_session *s, bool *more);
 void rxs_grants_pause(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
 		      int error);
