@@ -419,6 +419,9 @@ vm_fault_t rdmafs_page_mkwrite(struct vm_fault *vmf)
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 	void *priv;
 
+	/* As write(2) fails with EIO. */
+	if (READ_ONCE(rdmafs_file_open(vmf->vma->vm_file)->lock_lost))
+		return ret;
 	sb_start_pagefault(inode->i_sb);
 	if (rdmafs_mkwrite_lock(inode))
 		goto end;

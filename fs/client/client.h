@@ -22,7 +22,8 @@
  *	file.c		open files but reading and writing; lock.c the locks for these
  *	filelock.c	fcntl(2)'s and flock(2)'s locks; lock_request.c the requests for them, and
  *			those that killed tasks leave; lock_record.c their record in the VFS;
- *			lock_reclaim.c those of a lost session; events.c wakes waiting tasks
+ *			lock_reclaim.c those of a lost session; lock_loss.c the data written under
+ *			one that is lost; events.c wakes waiting tasks
  *	grace.c		the time in which the server grants no others
  *	buffered.c	through the page cache; mapping.c which cached pages are valid; flush.c
  *			waiting for writeback; commit.c when a page is clean
@@ -315,8 +316,8 @@ struct rdmafs_super {
  *		again, COMMIT, CLOSE.  Constant, as all down to @op_pools
  * @fill_wq:	for works that hold a folio's lock and wait for works of @io_wq: reading the folio
  * @file_wq:	for works that wait for folios, and so for works of @io_wq and @fill_wq: flushing
- * @dio_wq:	for works that end direct writes: they wait for holders of rdmafs_inode.stores,
- *		which may wait for works of @file_wq
+ * @dio_wq:	for works that end direct writes, or see to lost locks: they wait for folios, and
+ *		for holders of rdmafs_inode.stores, which may wait for works of @file_wq
  * @tell_wq:	for works that wait for nothing: they complete the asynchronous requests of a
  *		program that is at its end
  * @op_pools:	reserves of memory for ops, by enum rdmafs_pool
@@ -534,8 +535,8 @@ struct rdmafs_ahead {
  * @written:	counts changes that were made without a sync of all metadata
  * @synced:	the value of @written before the last answered COMMIT with metadata was sent;
  *		raised under @lock; atomic, as the three before and @fence
- * @fence:	number of changes whose task was killed and that are not answered yet; other
- *		changes wait for them (fence.c)
+ * @fence:	number of changes whose task was killed and that are not answered yet, and of
+ *		@loss; other changes wait for them (fence.c)
  * @locking:	serialises requests for locks and their record (filelock.c); outside of
  *		rdmafs_open.lock
  * @recording:	serialises changes of the record of locks (lock_record.c), for which nothing is
@@ -573,6 +574,8 @@ struct rdmafs_ahead {
  * @made.gid:	its file system group
  * @made.owner:	owner of the new file: the user that the server takes the thread's for
  * @issuing:	calls of writepages under way
+ * @loss:	a range whose lock was lost, so that nothing of it is written back (lock_loss.c);
+ *		NULL: there is none
  * @held:	the last write of writepages, not sent yet: if it stays the only one it needs no
  *		COMMIT
  * @inflight:	writes of writepages that have been sent and not answered
@@ -624,6 +627,7 @@ struct rdmafs_inode {
 		kuid_t owner;
 	} made;
 
+	struct rdmafs_loss *loss;
 	unsigned int issuing;
 	struct rdmafs_op *held;
 	unsigned int inflight;

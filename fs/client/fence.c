@@ -12,6 +12,8 @@
  * When the request has been answered, its task is not there to say what it did.  So all that
  * is cached counts as older than the change: rdmafs_change_unknown().
  *
+ * What was written under a lost lock counts likewise until it is dropped (lock_loss.c).
+ *
  * Writeback does not wait for the fence.  All pages are clean when a truncate, fallocate(2) or
  * a copy begins, and no page becomes dirty without having waited: i_rwsem and invalidate_lock are
  * held when the fence is raised, and writers and stores look at it under these locks.  (A

@@ -100,6 +100,10 @@ struct rdmafs_range *rdmafs_locks_copy(struct rdmafs_open *open, u32 *nr);
 bool rdmafs_locks_gone(int err);
 int rdmafs_locks_lose(struct rdmafs_open *open);
 
+/* lock_loss.c */
+bool rdmafs_loss_has(struct inode *inode, loff_t pos, size_t len);
+void rdmafs_loss_begin(struct inode *inode, loff_t start, loff_t end);
+
 /* lock_reclaim.c */
 int rdmafs_locks_ready(const struct rdmafs_op *op);
 int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session,

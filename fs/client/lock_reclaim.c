@@ -159,10 +159,11 @@ static int rdmafs_locks_verify(struct rdmafs_open *open, const struct rdmafs_ran
 
 /**
  * rdmafs_locks_ready - have the locks of a file taken again before others are asked for
- * @op: a LOCK that is being prepared, with its open and its session
+ * @op: a LOCK, or a WRITE of cached data, that is being prepared, with its open and its session
  *
  * Else one process of this machine could be granted what another has, in a new session, or when
- * the export was disabled and enabled.
+ * the export was disabled and enabled.  And what was written under a lock that is lost would be
+ * written back (lock_loss.c).
  *
  * Context: process, may sleep; takes rdmafs_open.lock of other opens.
  * Return: 0, or a negative errno: the lock can't be asked for yet.

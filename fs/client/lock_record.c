@@ -6,7 +6,7 @@
  * A lock that the server does not have any more is *lost*.  It is taken off the record, else a lock
  * that the server grants to another owner here could not be recorded.  What the lost lock was to
  * protect may have changed: reads and writes of the open that it was taken with fail with EIO until
- * that open is closed (@lock_lost).
+ * that open is closed (@lock_lost), and data written under it is not written back (lock_loss.c).
  *
  * Locks: rdmafs_inode.recording, while the record changes; in it the VFS's flc_lock, a leaf.
  */
@@ -267,6 +267,8 @@ void rdmafs_lock_lost(struct rdmafs_open *open, const struct rdmafs_range *r)
 		if (holder == open && piece.type == r->type) {
 			/* Before others here can get it. */
 			WRITE_ONCE(open->lock_lost, true);
+			if (piece.type == F_WRLCK)
+				rdmafs_loss_begin(open->inode, piece.start, piece.end);
 			rdmafs_lock_unrecord_locked(open->inode, &piece);
 			lost = true;
 		}

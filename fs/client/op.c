@@ -68,6 +68,15 @@ static bool rdmafs_op_lock_lost(const struct rdmafs_open *open)
 	return open && READ_ONCE(open->lock_lost);
 }
 
+/*
+ * Does it write back what is cached?  Pages do not tell whose data they have, so the locks
+ * of all opens of the file count, whichever open is used.
+ */
+static bool rdmafs_op_writes_back(const struct rdmafs_op *op)
+{
+	return op->patient && op->call.dir == RDMAFS_XPRT_WRITE;
+}
+
 /* Answers that the server gives only to requests for a lock, for the first time or again. */
 static int rdmafs_op_grace(const struct rdmafs_op *op, u32 status)
 {
@@ -180,7 +189,7 @@ again:
 	}
 	if (open && !nowait) {
 		err = rdmafs_open_ready(open, op);
-		if (!err && le16_to_cpu(req->op) == RFP_LOCK)
+		if (!err && (le16_to_cpu(req->op) == RFP_LOCK || rdmafs_op_writes_back(op)))
 			err = rdmafs_locks_ready(op);
 		if (err)
 			return err;
@@ -192,6 +201,8 @@ again:
 	}
 	if ((rdmafs_op_lock_lost(open) || rdmafs_op_lock_lost(op->source)) &&
 	    rdmafs_op_needs_lock(op))
+		return -EIO;
+	if (rdmafs_op_writes_back(op) && rdmafs_loss_has(open->inode, op->io.pos, op->io.len))
 		return -EIO;
 	if (open)
 		*op->stateid = cpu_to_le64(READ_ONCE(open->stateid));
