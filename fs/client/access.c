@@ -13,7 +13,8 @@
  * callers no more requests than it costs others.
  *
  * An answer is kept with the inode, for the credentials that asked.  It is valid as
- * long as the attributes that came with it: until they expire, or change.
+ * long as the attributes that came with it: until they expire, or change.  It is
+ * not valid any more if the export maps callers in another way (rules.c).
  *
  * Of a caller by an id-mapped mount (idmap.c) the server knows the ids that the caller has in the
  * file system, and decides by these.  It has to be asked wherever capabilities let the caller pass
@@ -35,7 +36,7 @@
  */
 static bool rdmafs_access_differs(struct super_block *sb, struct mnt_idmap *idmap)
 {
-	u32 flags = RDMAFS_S(sb)->export_flags;
+	u32 flags = READ_ONCE(RDMAFS_S(sb)->export_flags);
 	const struct cred *cred = current_cred();
 	bool root = uid_eq(mapped_fsuid(idmap, &init_user_ns), GLOBAL_ROOT_UID);
 	bool told = rdmafs_cred_reaches(idmap);
@@ -97,19 +98,21 @@ void rdmafs_access_note(struct inode *inode, struct rdmafs_op *op, const struct 
 		ri->access[i] = ri->access[i - 1];
 	ri->access[0].serial = op->cred->serial;
 	ri->access[0].may = access;
+	ri->access[0].rules = READ_ONCE(RDMAFS_S(inode->i_sb)->rules);
 	spin_unlock_irq(&ri->lock);
 }
 
 /* RFP_ACCESS_* of these credentials; 0 if that is not known. */
 static u32 rdmafs_access_of(struct inode *inode, u64 serial)
 {
+	u32 rules = READ_ONCE(RDMAFS_S(inode->i_sb)->rules);
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 	unsigned int i;
 	u32 may = 0;
 
 	spin_lock_irq(&ri->lock);
 	for (i = 0; i < RDMAFS_NR_ACCESS; i++)
-		if (ri->access[i].serial == serial)
+		if (ri->access[i].serial == serial && ri->access[i].rules == rules)
 			may = ri->access[i].may;
 	spin_unlock_irq(&ri->lock);
 	return may;

@@ -6,7 +6,7 @@
  *
  *	super.c		mounting; options.c the options, share.c mounts that share a superblock,
  *			submount.c file systems below a mount, umount.c the end of a mount and
- *			umount -f
+ *			umount -f; rules.c what holds for an export
  *	op.c		from a request body to an errno; op_make.c makes what it runs; io.c READ
  *			and WRITE of file data
  *	cred.c		credentials of callers; access.c what they may do, without asking; idmap.c
@@ -234,7 +234,9 @@ struct rdmafs_open;
  * @sb:		the superblock; set by fill_super
  * @above:	of a file system below: the superblock of the mount, an active reference; else NULL
  * @root_fh:	handle of its root; set by fill_super
- * @export_flags: RFP_EXPORT_*; set by fill_super
+ * @over:	of a file system below: handle of the directory in the export above; else empty
+ * @export_flags: RFP_EXPORT_*; changed under supers_lock (rules.c), read without
+ * @rules:	how often they have changed; likewise
  * @seclabel:	a security module takes the labels of the server; set before it is used
  * @root_label:	while the module begins: the root's label, inside a reply; else NULL.  Only the
  *		mounting task's; s_umount is held
@@ -273,7 +275,9 @@ struct rdmafs_super {
 	struct super_block *sb;
 	struct super_block *above;
 	struct rfp_fh root_fh;
+	struct rfp_fh over;
 	u32 export_flags;
+	u32 rules;
 	bool seclabel;
 	const struct rfp_str *root_label;
 	char *from;
@@ -330,6 +334,10 @@ struct rdmafs_super {
  *		@session and @forced
  * @forgets:	how often it was seen that the server has forgotten opens within a session, as it
  *		does when the export is disabled; atomic
+ * @doubts:	how often the export may have been started anew, with other settings; atomic
+ * @rules_work:	asks what holds for it (rules.c)
+ * @rules_known: @doubts before that; no lock: READ_ONCE() and WRITE_ONCE(), as for the next
+ * @rules_asked: when it did so, in jiffies
  * @forced:	how often umount -f was called; tasks that wait for rdmafs_inode.lock_strays, too,
  *		are woken at its address
  * @forced_done: how often umount -f has failed the calls that were outstanding; atomic.  If it was
@@ -386,6 +394,10 @@ struct rdmafs_mount {
 	int session_first;
 	atomic64_t clock;
 	atomic_t forgets;
+	atomic_t doubts;
+	struct delayed_work rules_work;
+	int rules_known;
+	unsigned long rules_asked;
 	atomic_t forced;
 	atomic_t forced_done;
 	bool given_up;
@@ -559,6 +571,7 @@ struct rdmafs_ahead {
  *		the newest answer comes first
  * @access.serial: rdmafs_cred.serial of the caller
  * @access.may:	RFP_ACCESS_* of the caller
+ * @access.rules: rdmafs_super.rules then
  * @ahead:	of a directory: its names are asked for one by one
  * @stash:	attributes from the reply to a write, to be taken over in process context
  * @stash_clock: the mount's clock when that write was sent
@@ -610,6 +623,7 @@ struct rdmafs_inode {
 	struct {
 		u64 serial;
 		u32 may;
+		u32 rules;
 	} access[RDMAFS_NR_ACCESS];
 	struct rdmafs_ahead ahead;
 	struct rfp_attr stash;
@@ -712,6 +726,13 @@ int rdmafs_dio_wait(struct inode *inode);
 
 /* program.c */
 bool rdmafs_program_over(struct mm_struct *mm);
+
+/* rules.c */
+void rdmafs_rules_ask(struct rdmafs_mount *mnt);
+void rdmafs_rules_doubt(struct rdmafs_mount *mnt);
+void rdmafs_rules_renew(struct rdmafs_super *super);
+void rdmafs_rules_init(struct rdmafs_mount *mnt);
+void rdmafs_rules_exit(struct rdmafs_mount *mnt);
 
 /* access.c */
 void rdmafs_access_ask(struct rdmafs_op *op, struct super_block *sb);

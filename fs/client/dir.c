@@ -274,7 +274,7 @@ int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
 
 	/* So no task, this one included, is about to change a name of the directory (ahead.c). */
 	lockdep_assert_held_read(&dir->i_rwsem);
-	l->cred = op->cred->serial;
+	l->cred = rdmafs_listing_cred(op);
 	err = rdmafs_dir_ask(dir, op, large, l);
 	clock = op->clock;
 	rdmafs_op_put(op);
@@ -318,7 +318,7 @@ static int rdmafs_dir_next(struct file *file, struct rdmafs_dir *d)
 	rdmafs_dir_drop(d);
 	op = rdmafs_op_new_cred(RDMAFS_S(dir->i_sb), RFP_READDIR, sizeof(struct rfp_readdir_req),
 				d->cred, RDMAFS_POOL_COMMON);
-	l.cred = op->cred->serial;
+	l.cred = rdmafs_listing_cred(op);
 	if (!d->ask && l.index != RDMAFS_LISTING_NONE && !rdmafs_listing_load(dir, &l)) {
 		rdmafs_op_put(op);
 	} else {

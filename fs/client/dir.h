@@ -97,6 +97,7 @@ struct rdmafs_listing {
 };
 
 u64 rdmafs_listing_change(struct inode *dir);
+u64 rdmafs_listing_cred(const struct rdmafs_op *op);
 int rdmafs_listing_load(struct inode *dir, struct rdmafs_listing *l);
 void rdmafs_listing_keep(struct inode *dir, struct rdmafs_listing *l, unsigned long sent);
 

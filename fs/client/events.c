@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Events: the server tells that tasks which wait for locks are to ask for them again, or that the
- * export was started again, and waits for this client to take its locks again.
+ * export was started again, and waits for this client to take its locks again.  If there is
+ * nothing of that the server may have rung as an export has other settings (rules.c).
  *
  * Transport brings an EVENT.  Then events_work asks what it is about, and wakes the tasks that
  * wait.  They are also woken when there is a new session, and by umount -f.
@@ -104,6 +105,13 @@ static bool rdmafs_events_missed(struct rdmafs_mount *mnt)
 	return !READ_ONCE(mnt->super.unused) && rdmafs_xprt_connected(mnt->xprt);
 }
 
+/* The server has not rung for a lock, but maybe for what holds for an export. */
+static void rdmafs_events_else(struct rdmafs_mount *mnt)
+{
+	rdmafs_rules_doubt(mnt);
+	rdmafs_rules_ask(mnt);
+}
+
 /*
  * Take the events of a reply; true if the server is to be asked once more.  All tasks ask if events
  * may have been in an earlier reply, which was an error; and if an event is for none of them, by
@@ -136,6 +144,8 @@ static bool rdmafs_events_told(struct rdmafs_mount *mnt, struct rdmafs_op *op)
 		rdmafs_opens_lost(mnt, false);
 	if (lost || !clear)
 		rdmafs_locks_wake(mnt);
+	if (lost || !nr)
+		rdmafs_events_else(mnt);
 	return nr && flags;
 }
 
@@ -173,8 +183,10 @@ void rdmafs_events(struct rdmafs_mount *mnt)
 	spin_lock_irqsave(&mnt->lock_lock, irq);
 	any = !list_empty(&mnt->lock_waits);
 	spin_unlock_irqrestore(&mnt->lock_lock, irq);
-	if (!any && !READ_ONCE(mnt->recorded))
+	if (!any && !READ_ONCE(mnt->recorded)) {
+		rdmafs_events_else(mnt);
 		return;
+	}
 	/* Unmounting waits for the work, which sends a call. */
 	atomic_inc(&mnt->super.nr_opens);
 	/* Pairs with the barrier in rdmafs_umount_wait(). */

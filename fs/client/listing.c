@@ -15,7 +15,8 @@
  *	  and in the reply, so that no change lies between the names and the
  *	  cookie.  A listing is used while this is the directory's cookie, as far as
  *	  is known, and its attributes are believed;
- *	- the credentials that asked: the server may refuse others;
+ *	- the credentials that asked: the server may refuse others, and the same ones if the
+ *	  export maps callers in another way since (rules.c);
  *	- until when the attributes are believed that came with the entries.  After
  *	  that one READDIR is cheaper than asking for the attributes of each entry.  So
  *	  the listing is used further only if no name was looked at since the
@@ -76,6 +77,19 @@ u64 rdmafs_listing_change(struct inode *dir)
 	change = ri->coh.change;
 	spin_unlock_irq(&ri->lock);
 	return change;
+}
+
+/**
+ * rdmafs_listing_cred - tell to whom a listing may be shown
+ * @op: a READDIR
+ *
+ * Context: any.
+ * Return: a number that is another one for other credentials, and after a change of what holds for
+ * the export.
+ */
+u64 rdmafs_listing_cred(const struct rdmafs_op *op)
+{
+	return op->cred->serial ^ (u64)READ_ONCE(op->super->rules) << 40;
 }
 
 /* Copy the head of a page and the @len bytes that follow it; false if it is not there. */

@@ -386,6 +386,7 @@ static void rdmafs_open_forgot_locked(struct rdmafs_open *open, int session)
 	 * since, and the export may have been disabled once more after that.
 	 */
 	atomic_inc(&mnt->forgets);
+	rdmafs_rules_doubt(mnt);
 }
 
 /* The server does not know any more what it has opened again for @half. */

@@ -213,7 +213,7 @@ bool rdmafs_share_fits(struct super_block *sb, struct fs_context *fc)
 	if ((new->rsize != old->rsize && new->rsize != mnt->rsize) ||
 	    (new->wsize != old->wsize && new->wsize != mnt->wsize))
 		return false;
-	if (mnt->super.export_flags & RFP_EXPORT_RO)
+	if (READ_ONCE(mnt->super.export_flags) & RFP_EXPORT_RO)
 		flags |= SB_RDONLY;
 	if ((READ_ONCE(sb->s_flags) ^ flags) & RDMAFS_SB_FLAGS)
 		return false;

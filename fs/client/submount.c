@@ -171,6 +171,7 @@ static int rdmafs_submount_fill(struct super_block *sb, struct fs_context *fc)
 	/* The superblock that was crossed from is the mount's, or holds a reference to it. */
 	super->above = mnt->super.sb;
 	atomic_inc(&super->above->s_active);
+	super->over = RDMAFS_I(d_inode(ctx->cross))->fh;
 	err = rdmafs_super_setup(sb);
 	if (!err)
 		err = rdmafs_super_root(sb, ctx->at);
@@ -438,6 +439,7 @@ void rdmafs_supers_init(struct rdmafs_mount *mnt)
 	mutex_init(&mnt->supers_mutex);
 	INIT_LIST_HEAD(&mnt->submounts);
 	INIT_DELAYED_WORK(&mnt->expire, rdmafs_submounts_expire);
+	rdmafs_rules_init(mnt);
 	rdmafs_super_init(&mnt->super, mnt);
 	list_add(&mnt->super.link, &mnt->supers);
 }
@@ -451,5 +453,6 @@ void rdmafs_supers_init(struct rdmafs_mount *mnt)
 void rdmafs_supers_exit(struct rdmafs_mount *mnt)
 {
 	disable_delayed_work_sync(&mnt->expire);
+	rdmafs_rules_exit(mnt);
 	mutex_destroy(&mnt->supers_mutex);
 }

@@ -35,6 +35,7 @@
 /* Free a mount that has no session (any more). */
 static void rdmafs_mount_destroy(struct rdmafs_mount *mnt)
 {
+	rdmafs_rules_exit(mnt);
 	/* Works of dio_wq, file_wq and fill_wq may queue works to io_wq as they end. */
 	if (mnt->dio_wq)
 		destroy_workqueue(mnt->dio_wq);
@@ -61,6 +62,7 @@ static void rdmafs_session_reset(void *p)
 	struct rdmafs_mount *mnt = p;
 
 	rdmafs_opens_lost(mnt, true);
+	rdmafs_rules_doubt(mnt);
 	rdmafs_locks_wake(mnt);
 }
 
@@ -370,8 +372,10 @@ int rdmafs_super_root(struct super_block *sb, const struct rdmafs_attached *at)
 
 	if (memchr_inv(at->rep->fsid, 0, sizeof(at->rep->fsid)))
 		super_set_uuid(sb, at->rep->fsid, sizeof(at->rep->fsid));
+	spin_lock_irq(&super->mnt->supers_lock);
 	super->root_fh = at->root;
 	super->export_flags = le32_to_cpu(at->rep->flags);
+	spin_unlock_irq(&super->mnt->supers_lock);
 	sb->s_time_gran = gran && gran <= NSEC_PER_SEC ? gran : 1;
 	sb->s_maxbytes = min_t(u64, le64_to_cpu(at->rep->maxbytes), MAX_LFS_FILESIZE);
 	if (super->export_flags & RFP_EXPORT_ACL)
@@ -497,7 +501,7 @@ static int rdmafs_still_attached(struct fs_context *fc, struct super_block *sb)
 	/* Only this answer says that the server serves what the superblock was made of. */
 	if (ret > 0) {
 		rdmafs_heard_export(&mnt->super, false);
-		ret = le32_to_cpu(at.rep->flags) == mnt->super.export_flags;
+		ret = le32_to_cpu(at.rep->flags) == READ_ONCE(mnt->super.export_flags);
 	}
 	if (at.op)
 		rdmafs_op_put(at.op);
@@ -598,6 +602,25 @@ static void rdmafs_quota_asked(struct rpol_quota *quota, const struct rdmafs_ctx
 		quota->weight = new->weight;
 }
 
+/*
+ * May a remount make it writable?  The export may have been read-only when it was mounted, and not
+ * be any more: so the server is asked.  Else it is asked without waiting.
+ */
+static int rdmafs_reconfigure_rules(struct fs_context *fc, struct rdmafs_super *super)
+{
+	if (!(READ_ONCE(super->export_flags) & RFP_EXPORT_RO) ||
+	    !(fc->sb_flags_mask & SB_RDONLY) || (fc->sb_flags & SB_RDONLY)) {
+		rdmafs_rules_doubt(super->mnt);
+		rdmafs_rules_ask(super->mnt);
+		return 0;
+	}
+	rdmafs_rules_renew(super);
+	if (!(READ_ONCE(super->export_flags) & RFP_EXPORT_RO))
+		return 0;
+	errorfc(fc, "export '%s' is read-only", super->mnt->opts.export);
+	return -EROFS;
+}
+
 static int rdmafs_reconfigure(struct fs_context *fc)
 {
 	struct super_block *sb = fc->root->d_sb;
@@ -612,13 +635,10 @@ static int rdmafs_reconfigure(struct fs_context *fc)
 		err = rdmafs_resolve(fc);
 	if (!err)
 		err = rdmafs_opts_fixed(fc, mnt);
+	if (!err)
+		err = rdmafs_reconfigure_rules(fc, super);
 	if (err)
 		return err;
-	if ((super->export_flags & RFP_EXPORT_RO) && (fc->sb_flags_mask & SB_RDONLY) &&
-	    !(fc->sb_flags & SB_RDONLY)) {
-		errorfc(fc, "export '%s' is read-only", mnt->opts.export);
-		return -EROFS;
-	}
 	sync_filesystem(sb);
 	/* The options are those of the mount above, whose remount changes them. */
 	if (super->above)

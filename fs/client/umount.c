@@ -48,6 +48,8 @@ void rdmafs_heard_export(struct rdmafs_super *super, bool offline)
 
 	if (unlikely(READ_ONCE(super->offline) != offline)) {
 		WRITE_ONCE(super->offline, offline);
+		/* Its administrator may have changed its settings meanwhile. */
+		rdmafs_rules_doubt(mnt);
 		/* With an export those below it end, for which nothing may have been asked. */
 		if (offline)
 			atomic_inc(&mnt->forgets);
@@ -58,6 +60,8 @@ void rdmafs_heard_export(struct rdmafs_super *super, bool offline)
 		WRITE_ONCE(mnt->given_up, false);
 		WRITE_ONCE(mnt->returns, READ_ONCE(mnt->returns) + 1);
 	}
+	if (!offline)
+		rdmafs_rules_ask(mnt);
 }
 
 /**

@@ -286,7 +286,7 @@ static int rdmafs_xattr_get(const struct xattr_handler *handler, struct dentry *
 		return err;
 	if (!(READ_ONCE(RDMAFS_I(inode)->attr_flags) & flags)) {
 		if (handler->flags == RFP_EXPORT_XATTR &&
-		    !(RDMAFS_S(inode->i_sb)->export_flags & RFP_EXPORT_XATTR))
+		    !(READ_ONCE(RDMAFS_S(inode->i_sb)->export_flags) & RFP_EXPORT_XATTR))
 			return -EOPNOTSUPP;
 		return -ENODATA;
 	}

@@ -55,6 +55,9 @@
  * @p:     its settings
  * @path:  path of its root, or NULL; not looked up before the export is enabled
  * @live:  the export while it is enabled, a reference
+ * @ran:   it was enabled before, with the next two
+ * @squash: @p.squash then
+ * @read_only: @p.read_only then
  */
 struct rdmafsd_cfg {
 	struct config_item item;
@@ -63,6 +66,9 @@ struct rdmafsd_cfg {
 	struct rdmafsd_export_params p;
 	char *path;
 	struct rdmafsd_export *live;
+	bool ran;
+	enum rdmafsd_squash squash;
+	bool read_only;
 };
 
 static struct rdmafsd_cfg *to_cfg(struct config_item *item)
@@ -462,6 +468,20 @@ static ssize_t rdmafsd_cfg_enable_show(struct config_item *item, char *page)
 	return sysfs_emit(page, "%d\n", !!READ_ONCE(to_cfg(item)->live));
 }
 
+/*
+ * Clients that use nothing of the export at present have not noticed that it was off, and believe
+ * what they were told when they mounted it.
+ */
+static void rdmafsd_cfg_tell(struct rdmafsd_cfg *cfg)
+{
+	lockdep_assert_held(&cfg->lock);
+	if (cfg->ran && (cfg->squash != cfg->p.squash || cfg->read_only != cfg->p.read_only))
+		rdmafsd_sessions_ring();
+	cfg->ran = true;
+	cfg->squash = cfg->p.squash;
+	cfg->read_only = cfg->p.read_only;
+}
+
 static int rdmafsd_cfg_start(struct rdmafsd_cfg *cfg)
 {
 	struct rdmafsd_export *exp;
@@ -485,6 +505,7 @@ static int rdmafsd_cfg_start(struct rdmafsd_cfg *cfg)
 	if (rdmafsd_known_take_note_lost(&cfg->known))
 		WRITE_ONCE(exp->unknown, true);
 	WRITE_ONCE(cfg->live, exp);
+	rdmafsd_cfg_tell(cfg);
 	return 0;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What the server has to tell a client: what has become of locks that it waits for (filelock.c),
- * and that it is to take its locks again (grace.c).
+ * and that it is to take its locks again (grace.c).  If an export has other settings than before
+ * (configfs_export.c) clients are rung for nothing.
  *
  * The client is rung for the first event, and then asks for all that there are (EVENTS).
  *
@@ -52,6 +53,23 @@ void rdmafsd_event_reclaim(struct rdmafsd_session *ses)
 	ses->reclaim_told = false;
 	ses->rung = true;
 	/* Transport's session is there until this one has gone. */
+	if (!ses->gone)
+		rdmafs_xprt_session_ring(ses->xs);
+	spin_unlock(&ses->locks_lock);
+}
+
+/**
+ * rdmafsd_event_nothing - ring a client that has nothing to ask for
+ * @ses: the session, its memory kept by the caller; it may end meanwhile
+ *
+ * It does not count as rung: a client that waits for no lock does not ask (EVENTS), but for what
+ * holds for its exports.
+ *
+ * Context: process; takes the session's locks_lock.
+ */
+void rdmafsd_event_nothing(struct rdmafsd_session *ses)
+{
+	spin_lock(&ses->locks_lock);
 	if (!ses->gone)
 		rdmafs_xprt_session_ring(ses->xs);
 	spin_unlock(&ses->locks_lock);

@@ -143,6 +143,7 @@ void rdmafsd_lockwait_exit(void);
 /* events.c */
 void rdmafsd_lock_event(struct rdmafsd_lock *lk, bool ended);
 void rdmafsd_event_reclaim(struct rdmafsd_session *ses);
+void rdmafsd_event_nothing(struct rdmafsd_session *ses);
 bool rdmafsd_event_reclaim_due(struct rdmafsd_session *ses);
 u32 rdmafsd_events_take(struct rdmafsd_session *ses, struct rfp_event *events, u32 max, bool *more);
 

@@ -523,7 +523,8 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim);
  * @reclaim:     the client is to be told that it has to take its locks again, or may not have got
  *               that reply yet
  * @reclaim_told: the reply to its last EVENTS says so
- * @gone:        the session ends, and transport's is not to be rung for @reclaim any more
+ * @gone:        the session ends, and transport's is not to be rung for @reclaim, or for
+ *               nothing, any more
  * @nr_locks:    locks that the VFS has for it, and copies of them that processes look at; atomic
  * @nr_waits:    locks in @locks, and those that are being ended; atomic
  * @done_token:  tells its RECLAIM_DONE from those of other sessions, with the export's serial from
@@ -577,6 +578,7 @@ void rdmafsd_session_put(struct rdmafsd_session *ses);
 void rdmafsd_sessions_close_export(struct rdmafsd_export *exp);
 void rdmafsd_sessions_unused(struct rdmafsd_export *exp);
 void rdmafsd_sessions_tell(struct rdmafsd_export *exp);
+void rdmafsd_sessions_ring(void);
 int rdmafsd_session_hold(struct rdmafsd_session *ses, struct rdmafsd_export *exp);
 int rdmafsd_sessions_init(void);
 void rdmafsd_sessions_exit(void);

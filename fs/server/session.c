@@ -27,6 +27,9 @@
 
 static DEFINE_XARRAY_ALLOC1(rdmafsd_sessions);	/* &struct rdmafsd_session by serial */
 static atomic64_t rdmafsd_session_age;
+/* Exports that start within so many jiffies ring clients once. */
+#define RDMAFSD_RING_DELAY	(HZ / 10 ?: 1)
+
 static struct workqueue_struct *rdmafsd_close_wq;	/* runs &struct rdmafsd_closing */
 
 /**
@@ -393,6 +396,33 @@ void rdmafsd_sessions_tell(struct rdmafsd_export *exp)
 	}
 }
 
+static void rdmafsd_ring_work(struct work_struct *work)
+{
+	struct rdmafsd_session *ses;
+	unsigned long serial = 0;
+
+	while ((ses = rdmafsd_session_next(&serial))) {
+		rdmafsd_event_nothing(ses);
+		rdmafsd_session_put(ses);
+		serial++;
+	}
+}
+
+static DECLARE_DELAYED_WORK(rdmafsd_ring, rdmafsd_ring_work);
+
+/**
+ * rdmafsd_sessions_ring - have clients ask what holds for their exports
+ *
+ * A client has receives for a few EVENTs at a time only.  So many exports that are started one
+ * after the other ring once.
+ *
+ * Context: process.
+ */
+void rdmafsd_sessions_ring(void)
+{
+	queue_delayed_work(rdmafsd_close_wq, &rdmafsd_ring, RDMAFSD_RING_DELAY);
+}
+
 /**
  * rdmafsd_sessions_init - make the queue on which sessions that end close files
  *
@@ -420,6 +450,7 @@ int rdmafsd_sessions_init(void)
  */
 void rdmafsd_sessions_exit(void)
 {
+	cancel_delayed_work_sync(&rdmafsd_ring);
 	destroy_workqueue(rdmafsd_close_wq);
 }
 
