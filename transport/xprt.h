@@ -75,6 +75,7 @@ enum rdmafs_xprt_dir {
 #define RDMAFS_CALL_NOWAIT	0x4
 /* the deadline ends its wait to be sent, in each case, and nothing after that */
 #define RDMAFS_CALL_UNTIL_SENT	0x8
+#define RDMAFS_CALL_EVENT	0x10	/* asks what an EVENT is about: has a slot of its own */
 
 /**
  * struct rdmafs_xprt_call - one RPC, embedded in the caller's own object

@@ -187,6 +187,7 @@ struct rdmafs_opts {
  * @RDMAFS_POOL_CRED:	for SETCRED, which any of the above may need first
  * @RDMAFS_POOL_RELOCK:	for LOCK of what a lost session had locked, which an OPEN of REOPEN may
  *		need before it is of use
+ * @RDMAFS_POOL_EVENTS:	for EVENTS, for which tasks wait that wait for locks; it needs none of the above
  * @RDMAFS_NR_POOLS:	number of pools
  * @RDMAFS_POOL_NONE:	no reserve: making the op may fail.  For a maker that holds other ops
  *		which can't end before it has made this one, or that must not wait for memory
@@ -198,6 +199,7 @@ enum rdmafs_pool {
 	RDMAFS_POOL_STRAY,
 	RDMAFS_POOL_CRED,
 	RDMAFS_POOL_RELOCK,
+	RDMAFS_POOL_EVENTS,
 	RDMAFS_NR_POOLS,
 	RDMAFS_POOL_NONE = RDMAFS_NR_POOLS
 };
@@ -363,6 +365,8 @@ struct rdmafs_super {
  * @lock_waits:	&struct rdmafs_lock_wait of tasks that wait for locks
  * @lock_token:	the last token that was given
  * @events_work: asks the server what it has to tell
+ * @cred:	of who has mounted it, referenced; for ops whose credentials the server ignores; set
+ *		before the superblock is used
  * @cred_lock:	protects @creds and all that follows it
  * @creds:	known credentials by hash
  * @cred_idle:	credentials without a reference, the least recently used first
@@ -416,6 +420,7 @@ struct rdmafs_mount {
 	struct list_head lock_waits;
 	u32 lock_token;
 	struct work_struct events_work;
+	struct rdmafs_cred *cred;
 
 	spinlock_t cred_lock; /* protects what follows; see the lock order */
 	struct hlist_head creds[RDMAFS_CRED_HASH];

@@ -5,7 +5,8 @@
  * nothing of that the server may have rung as an export has other settings (rules.c).
  *
  * Transport brings an EVENT.  Then events_work asks what it is about, and wakes the tasks that
- * wait.  They are also woken when there is a new session, and by umount -f.
+ * wait.  The request has a slot and memory of its own, which no data takes.  The tasks are also
+ * woken when there is a new session, and by umount -f.
  *
  * Locks: rdmafs_mount.lock_lock, a leaf.
  */
@@ -156,13 +157,12 @@ static void rdmafs_events_work(struct work_struct *work)
 	bool more;
 
 	do {
-		op = rdmafs_op_new(&mnt->super, RFP_EVENTS, sizeof(struct rfp_req));
-		if (!IS_ERR(op) && !rdmafs_op_run(op))
-			more = rdmafs_events_told(mnt, op);
-		else
-			more = rdmafs_events_missed(mnt);
-		if (!IS_ERR(op))
-			rdmafs_op_put(op);
+		op = rdmafs_op_new_cred(&mnt->super, RFP_EVENTS, sizeof(struct rfp_req), mnt->cred,
+					RDMAFS_POOL_EVENTS);
+		/* To register credentials takes memory and a slot that data may have. */
+		op->bare = true;
+		more = rdmafs_op_run(op) ? rdmafs_events_missed(mnt) : rdmafs_events_told(mnt, op);
+		rdmafs_op_put(op);
 	} while (more);
 	/* The mount may be gone after this. */
 	rdmafs_opens_dec(&mnt->super);

@@ -149,9 +149,10 @@ struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_super *super, enum rfp_op nr,
 	op->call.dir = RDMAFS_XPRT_NODATA;
 	if (rdmafs_op_idempotent(nr))
 		op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
-	if (nr == RFP_CLOSE || nr == RFP_COMMIT || nr == RFP_UNLOCK || nr == RFP_LOCKCANCEL ||
-	    nr == RFP_EVENTS)
+	if (nr == RFP_CLOSE || nr == RFP_COMMIT || nr == RFP_UNLOCK || nr == RFP_LOCKCANCEL)
 		op->call.flags |= RDMAFS_CALL_URGENT;
+	if (nr == RFP_EVENTS)
+		op->call.flags |= RDMAFS_CALL_EVENT;
 	return op;
 }
 

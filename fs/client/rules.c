@@ -32,9 +32,8 @@ static struct rdmafs_op *rdmafs_rules_op(struct rdmafs_mount *mnt, const struct 
 {
 	struct rdmafs_op *op;
 
-	op = rdmafs_op_new(&mnt->super, over ? RFP_CROSS : RFP_ATTACH, sizeof(struct rfp_req));
-	if (IS_ERR(op))
-		return op;
+	op = rdmafs_op_new_cred(&mnt->super, over ? RFP_CROSS : RFP_ATTACH, sizeof(struct rfp_req),
+				mnt->cred, RDMAFS_POOL_COMMON);
 	/* Its time does not end the session; nor does another export that got the name tell. */
 	op->call.flags |= RDMAFS_CALL_UNTIL_SENT;
 	op->bare = true;
@@ -131,7 +130,7 @@ static void rdmafs_rules_work(struct work_struct *work)
 	WRITE_ONCE(mnt->rules_asked, jiffies);
 	op = rdmafs_rules_op(mnt, NULL);
 	/* Else the next answer has this work queued once more. */
-	if (!IS_ERR(op) && !rdmafs_rules_send(op))
+	if (!rdmafs_rules_send(op))
 		WRITE_ONCE(mnt->rules_known, doubts);
 }
 
@@ -180,8 +179,6 @@ void rdmafs_rules_renew(struct rdmafs_super *super)
 	struct rdmafs_mount *mnt = super->mnt;
 	struct rdmafs_op *op = rdmafs_rules_op(mnt, super->above ? &super->over : NULL);
 
-	if (IS_ERR(op))
-		return;
 	op->leave = jiffies + mnt->opts.connect_s * HZ ?: 1;
 	op->call.deadline = op->leave;
 	if (!rdmafs_op_run(op))

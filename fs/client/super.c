@@ -48,6 +48,8 @@ static void rdmafs_mount_destroy(struct rdmafs_mount *mnt)
 	rdmafs_opens_exit(&mnt->super);
 	if (mnt->io_wq)
 		destroy_workqueue(mnt->io_wq);
+	if (mnt->cred)
+		rdmafs_cred_put(mnt->cred);
 	rdmafs_cred_destroy(mnt);
 	rdmafs_idmap_mount_exit(mnt);
 	rdmafs_op_pools_destroy(mnt);
@@ -438,6 +440,7 @@ static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
 	err = rdmafs_attach(fc, sb, true, jiffies + mnt->opts.connect_s * HZ, &at);
 	if (err)
 		goto out;
+	mnt->cred = rdmafs_cred_get(at.op->cred);
 	err = rdmafs_super_root(sb, &at);
 	if (!err && mnt->opts.seclabel && !(mnt->super.export_flags & RFP_EXPORT_LABEL)) {
 		errorfc(fc, "export '%s' of %s has no security labels (security_label)",

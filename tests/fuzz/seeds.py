@@ -244,21 +244,22 @@ def codec():
 
 def slots():
     # Steps as in slots.c: 0 take (0x20: at once, 0xc0: and others have been dismissed since,
-    # 0x08 and on: which kind), 3 give back, 5 dismiss all (8: spread), 6 kill, 0xff the end,
-    # 0x0f stand in line without sleeping, or take what that has brought, 7 no longer.
+    # 0x18: which kind, any, urgent, an EVENT's, a large WRITE's), 3 give back, 5 dismiss all
+    # (8: spread), 6 kill, 0xff the end, 0x0f stand in line without sleeping, or take what that
+    # has brought, 7 no longer.
     for seed in (
             [15, 0] + [0x20] * 16 + [3, 0] * 16,
             [15, 3] + [0x08] * 20 + [3, 0] * 20,
             [31, 1] + [0, 0x10, 0x18] * 12 + [3, 5, 13, 7, 2, 0, 5, 6] * 6,
             [63, 7] + [0] * 70 + [13, 10, 3] + [3, 1] * 8 + [0xff, 0],
             # Who comes too late to be dismissed does not wait.
-            [15, 0] + [0] * 14 + [0, 0xc0, 5, 0xc0, 0, 3, 0, 3, 0, 3, 0],
+            [15, 0] + [0] * 13 + [0, 0xc0, 5, 0xc0, 0, 3, 0, 3, 0, 3, 0],
             # All kinds wait, the least urgent first, and then there is room for all.
-            [31, 0] + [8] * 32 + [13, 20, 0] + [0x18, 0x18, 0x10, 0x10, 8, 8] + [13, 31, 3] +
+            [31, 0] + [0x10] * 32 + [13, 20, 0] + [0x18, 0x18, 0, 0, 8, 8, 0x10, 0x10] + [13, 31, 3] +
             [3, 0] * 30,
             # Who does not sleep is served between two who do, takes the slot, or does not want it.
-            [15, 0] + [0] * 14 + [0, 0x0f, 0x18, 3, 0, 3, 1, 0x0f, 0x0f, 3, 2, 3, 3, 7, 3, 4],
-            [15, 0] + [0x18] * 6 + [0x0f, 0x1f, 7, 0x0f, 3, 0, 13, 3, 0, 7, 0x0f, 5, 0xff, 7],
+            [15, 0] + [0] * 13 + [0, 0x0f, 0x18, 3, 0, 3, 1, 0x0f, 0x0f, 3, 2, 3, 3, 7, 3, 4],
+            [15, 0] + [0x18] * 5 + [0x0f, 0x1f, 7, 0x0f, 3, 0, 13, 3, 0, 7, 0x0f, 5, 0xff, 7],
             # Retired ones come back, a kill meets a slot that is handed out, all are dismissed.
             [63, 3] + [8] * 60 + [13, 10, 1] + [8, 0x10, 0x18] + [3, 40, 3, 3, 6, 3, 3, 2] + [5, 3, 1] +
             [13, 63, 15] + [3, 0] * 8 + [0xff, 8, 3, 3]):

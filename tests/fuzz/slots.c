@@ -63,8 +63,10 @@ static u32 waiters(enum rxc_slot_kind kind)
 /* May a caller have a slot, if @free of @nr are free, and @bulk are with large WRITEs? */
 static bool may_have(enum rxc_slot_kind kind, u32 free, u32 bulk, u32 nr)
 {
-	if (kind == RXC_SLOT_URGENT)
+	if (kind == RXC_SLOT_EVENT)
 		return free;
+	if (kind == RXC_SLOT_URGENT)
+		return free > RXC_SLOTS_EVENT;
 	return free > RXC_SLOTS_URGENT &&
 	       (kind != RXC_SLOT_BULK || bulk < rxc_slots_bulk_max(nr));
 }
@@ -91,7 +93,7 @@ static void check(void)
 		FUZZ_ASSERT(!test_bit(a.turn.slot, a.taken) && test_bit(a.turn.slot, a.s.bulk_map));
 		granted--;
 	}
-	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
+	for (k = RXC_SLOT_EVENT; k < RXC_SLOT_KINDS; k++) {
 		line += waiters(k);
 		FUZZ_ASSERT(!waiters(k) || !may_have(k, a.s.free, a.s.bulk, a.s.nr));
 	}
@@ -172,10 +174,10 @@ static enum rxc_slot_kind next_kind(const struct line *before, const u32 *at, u3
 {
 	enum rxc_slot_kind k, next = RXC_SLOT_KINDS;
 
-	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
+	for (k = RXC_SLOT_EVENT; k < RXC_SLOT_KINDS; k++) {
 		if (at[k] == before[k].nr || !may_have(k, free, bulk, nr))
 			continue;
-		if (k == RXC_SLOT_URGENT)
+		if (k <= RXC_SLOT_URGENT)
 			return k;
 		if (next == RXC_SLOT_KINDS ||
 		    arrival(before[k].who[at[k]]) < arrival(before[next].who[at[next]]))
@@ -186,8 +188,8 @@ static enum rxc_slot_kind next_kind(const struct line *before, const u32 *at, u3
 
 /*
  * Checks the grants after slots became free: of @nr slots @free could be given, @bulk were with
- * large WRITEs, and the lines were as in @before.  Urgent callers are served first, the others in
- * the order of their arrival as far as they may have a slot.
+ * large WRITEs, and the lines were as in @before.  Callers that EVENTs ask for one are served first,
+ * then urgent ones, the others in the order of their arrival as far as they may have a slot.
  */
 static void check_grants(const struct line *before, u32 free, u32 bulk, u32 nr)
 {
@@ -200,7 +202,7 @@ static void check_grants(const struct line *before, u32 free, u32 bulk, u32 nr)
 		free--;
 		bulk += k == RXC_SLOT_BULK;
 	}
-	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
+	for (k = RXC_SLOT_EVENT; k < RXC_SLOT_KINDS; k++) {
 		line_get(k, &now);
 		FUZZ_ASSERT(now.nr == before[k].nr - at[k]);
 		FUZZ_ASSERT(!memcmp(now.who, before[k].who + at[k], now.nr * sizeof(now.who[0])));
@@ -212,7 +214,7 @@ static void lines_get(struct line *lines)
 {
 	enum rxc_slot_kind k;
 
-	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++)
+	for (k = RXC_SLOT_EVENT; k < RXC_SLOT_KINDS; k++)
 		line_get(k, &lines[k]);
 }
 
@@ -311,9 +313,13 @@ static void dismiss_all(void)
 
 	rxc_slots_dismiss_all(&a.s);
 	FUZZ_ASSERT(rxc_slots_dismissals(&a.s) == dismissals + 1 && a.s.free == free);
-	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++)
+	for (k = RXC_SLOT_EVENT; k < RXC_SLOT_KINDS; k++)
 		FUZZ_ASSERT(!waiters(k));
 }
+
+static const enum rxc_slot_kind kinds[] = {
+	RXC_SLOT_NORMAL, RXC_SLOT_URGENT, RXC_SLOT_EVENT, RXC_SLOT_BULK
+};
 
 /* One step of the input.  False: the innermost caller that waits is killed. */
 static bool step(void)
@@ -324,8 +330,7 @@ static bool step(void)
 	case 0:
 	case 1:
 	case 2:
-		take(what >> 3 & 3 ? (what >> 3 & 3) - 1 : RXC_SLOT_NORMAL, what & 0x20,
-		     (what & 0xc0) == 0xc0);
+		take(kinds[what >> 3 & 3], what & 0x20, (what & 0xc0) == 0xc0);
 		break;
 	case 3:
 	case 4:

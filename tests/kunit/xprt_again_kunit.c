@@ -273,7 +273,7 @@ static void again_force_slot(struct kunit *test)
 
 	fake_start(test, f);
 	for (i = 0; i < RAW_SLOTS; i++)
-		KUNIT_ASSERT_GE(test, fake_get_slot(f, RXC_SLOT_URGENT), 0);
+		KUNIT_ASSERT_GE(test, fake_get_slot(f, RXC_SLOT_EVENT), 0);
 	again_submit_to(test, &s, FAKE_ECHO, "call_pool");
 	rdmafs_xprt_fail_outstanding(f->xprt);
 	again_submit_ends(test, &s, "call_pool", -EIO);

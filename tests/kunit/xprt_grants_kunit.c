@@ -12,8 +12,8 @@
 /* A key that was never given out: no WRITE fits in the grant that has it. */
 #define GRANTS_KEY	0x77777777
 
-/* Slots that large WRITEs may have when no call has one: of RAW_SLOTS, ten are kept from them. */
-#define GRANTS_BULK	(RAW_SLOTS - 10)
+/* Slots that large WRITEs may have when no call has one: of RAW_SLOTS, eleven are kept from them. */
+#define GRANTS_BULK	(RAW_SLOTS - 11)
 
 /**
  * struct grants_submit - a call that is submitted by a thread of its own
@@ -323,7 +323,7 @@ static bool grants_slot_wait(struct fake *f, struct grants_slot *g)
 static void grants_slotless(struct kunit *test)
 {
 	struct fake *f = test->priv;
-	int slots[RAW_SLOTS - 3];
+	int slots[RAW_SLOTS - 4];
 	struct fake_reply r;
 
 	fake_start(test, f);

@@ -713,7 +713,7 @@ static void recover_fail_waiting(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, reserve_entries(f->xprt->pool->member, 33, RPOL_NOWAIT), 0);
 	recover_submit_later(f, &s[0], 0, FAKE_READ);
 	KUNIT_EXPECT_TRUE(test, recover_lines_up(f->xprt));
-	while (fake_get_slot(f, RXC_SLOT_URGENT) >= 0)
+	while (fake_get_slot(f, RXC_SLOT_EVENT) >= 0)
 		;
 	recover_submit_later(f, &s[1], 1, FAKE_ECHO);
 	KUNIT_EXPECT_TRUE(test, recover_wants_slot(f->xprt));
@@ -844,7 +844,7 @@ static void recover_expire_waiting(struct kunit *test)
 		flush_work(&s.work);
 		destroy_work_on_stack(&s.work);
 		KUNIT_EXPECT_EQ(test, s.ret, -ETIMEDOUT);
-		while (!i && fake_get_slot(f, RXC_SLOT_URGENT) >= 0)
+		while (!i && fake_get_slot(f, RXC_SLOT_EVENT) >= 0)
 			;
 	}
 	for (i = 0; i < f->xprt->slot_account.nr; i++)
@@ -1016,13 +1016,13 @@ static void recover_expire_until_sent(struct kunit *test)
 	fake_idle(test, f);
 }
 
-/* Take all slots but three, so that one call at a time can have one. */
+/* Take all slots but four, so that one call at a time can have one. */
 static void recover_take_slots(struct kunit *test, struct fake *f)
 {
 	u32 i;
 
-	/* A normal call leaves two slots alone. */
-	for (i = 0; i + 3 < f->xprt->slot_account.nr; i++)
+	/* A normal call leaves three slots alone. */
+	for (i = 0; i + 4 < f->xprt->slot_account.nr; i++)
 		KUNIT_ASSERT_GE(test, fake_get_slot(f, RXC_SLOT_URGENT), 0);
 }
 
@@ -1030,7 +1030,7 @@ static void recover_put_slots(struct fake *f)
 {
 	u32 i;
 
-	for (i = 0; i + 3 < f->xprt->slot_account.nr; i++)
+	for (i = 0; i + 4 < f->xprt->slot_account.nr; i++)
 		rxc_slots_put(&f->xprt->slot_account, i);
 }
 

@@ -14,10 +14,10 @@
 
 static void slot_bulk_max(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, rxc_slots_bulk_max(256), 256 - 66);
-	KUNIT_EXPECT_EQ(test, rxc_slots_bulk_max(NR), NR - 10);
-	KUNIT_EXPECT_EQ(test, rxc_slots_bulk_max(11), 1);
-	KUNIT_EXPECT_EQ(test, rxc_slots_bulk_max(10), 0);
+	KUNIT_EXPECT_EQ(test, rxc_slots_bulk_max(256), 256 - 67);
+	KUNIT_EXPECT_EQ(test, rxc_slots_bulk_max(NR), NR - 11);
+	KUNIT_EXPECT_EQ(test, rxc_slots_bulk_max(12), 1);
+	KUNIT_EXPECT_EQ(test, rxc_slots_bulk_max(11), 0);
 	KUNIT_EXPECT_EQ(test, rxc_slots_bulk_max(1), 0);
 }
 
@@ -41,10 +41,11 @@ static void slot_reserve(struct kunit *test)
 	struct rxc_slots s = {};
 
 	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
-	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), NR - 10);
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), NR - 11);
 	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_NORMAL), 8);
 	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_URGENT), 2);
-	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_URGENT), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_EVENT), 1);
+	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_EVENT), -EAGAIN);
 	rxc_slots_destroy(&s);
 }
 
@@ -66,29 +67,29 @@ static void slot_spread(struct kunit *test)
 	}
 	rxc_slots_spread(&s, NR, 4);
 	for (i = 0; i < ARRAY_SIZE(want); i++) {
-		n = slot_get(&s, RXC_SLOT_URGENT);
+		n = slot_get(&s, RXC_SLOT_EVENT);
 		KUNIT_EXPECT_EQ(test, n, want[i]);
 	}
 	/* One call at a time still goes round the connections, in four slots. */
 	for (i = 0; i < ARRAY_SIZE(want); i++)
 		rxc_slots_put(&s, want[i]);
 	for (i = 0; i < 12; i++) {
-		n = slot_get(&s, RXC_SLOT_URGENT);
+		n = slot_get(&s, RXC_SLOT_EVENT);
 		KUNIT_EXPECT_EQ(test, n, i % 4);
 		rxc_slots_put(&s, n);
 	}
 	/* A connection without a free slot is passed over. */
-	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_URGENT), NR);
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_EVENT), NR);
 	rxc_slots_put(&s, 8);
 	rxc_slots_put(&s, 4);
 	rxc_slots_put(&s, 5);
-	n = slot_get(&s, RXC_SLOT_URGENT);
+	n = slot_get(&s, RXC_SLOT_EVENT);
 	KUNIT_EXPECT_EQ(test, n, 4);
-	n = slot_get(&s, RXC_SLOT_URGENT);
+	n = slot_get(&s, RXC_SLOT_EVENT);
 	KUNIT_EXPECT_EQ(test, n, 5);
-	n = slot_get(&s, RXC_SLOT_URGENT);
+	n = slot_get(&s, RXC_SLOT_EVENT);
 	KUNIT_EXPECT_EQ(test, n, 8);
-	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_URGENT), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_EVENT), -EAGAIN);
 	rxc_slots_destroy(&s);
 }
 
@@ -103,7 +104,7 @@ static void slot_carried(struct kunit *test)
 		u32 of[RDMAFS_XPRT_CONNS_MAX] = {};
 
 		rxc_slots_spread(&s, 67, conns);
-		KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_URGENT), 67);
+		KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_EVENT), 67);
 		for (i = 0; i < 67; i++) {
 			of[i % conns]++;
 			rxc_slots_put(&s, i);
@@ -128,22 +129,22 @@ static void slot_fewer(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, 2 * NR), 0);
 	for (i = 0; i < NR + 4; i++)
-		KUNIT_ASSERT_EQ(test, slot_get(&s, RXC_SLOT_URGENT), i);
+		KUNIT_ASSERT_EQ(test, slot_get(&s, RXC_SLOT_EVENT), i);
 	rxc_slots_spread(&s, NR, 3);
 	KUNIT_EXPECT_EQ(test, s.free, 0);
 	for (i = 0; i < 4; i++)
 		rxc_slots_put(&s, NR + i);
 	KUNIT_EXPECT_EQ(test, s.free, 0);
-	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_URGENT), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_EVENT), -EAGAIN);
 	for (i = 0; i < NR; i++)
 		rxc_slots_put(&s, i);
 	KUNIT_EXPECT_EQ(test, s.free, NR);
 	for (i = 0; i < NR; i++)
-		KUNIT_EXPECT_LT(test, slot_get(&s, RXC_SLOT_URGENT), NR);
-	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_URGENT), -EAGAIN);
+		KUNIT_EXPECT_LT(test, slot_get(&s, RXC_SLOT_EVENT), NR);
+	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_EVENT), -EAGAIN);
 	rxc_slots_spread(&s, 2 * NR, 1);
 	KUNIT_EXPECT_EQ(test, s.free, NR);
-	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_URGENT), NR);
+	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_EVENT), NR);
 	rxc_slots_destroy(&s);
 }
 
@@ -202,43 +203,51 @@ static void slot_left(struct kunit *test, struct rxc_slots *s, u32 free, enum rx
 }
 
 /*
- * Calls of each kind wait for a slot.  An urgent call must get the first one, and the others get
- * one only if two are left, in the order in which they came.
+ * Calls of each kind wait for a slot.  The call that an EVENT asks for must get the first one, an
+ * urgent call one if another is left, and the others get one only if three are left, in the order
+ * in which they came.
  */
 static void slot_order(struct kunit *test)
 {
-	struct slot_thread first, second, bulk, urgent;
+	struct slot_thread first, second, bulk, urgent, event;
 	struct rxc_slots s = {};
 	int i;
 
 	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
-	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_URGENT), NR);
+	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_EVENT), NR);
 	slot_start(test, &first, &s, RXC_SLOT_NORMAL);
 	slot_start(test, &bulk, &s, RXC_SLOT_BULK);
 	slot_start(test, &second, &s, RXC_SLOT_NORMAL);
 	slot_start(test, &urgent, &s, RXC_SLOT_URGENT);
+	slot_start(test, &event, &s, RXC_SLOT_EVENT);
 
 	rxc_slots_put(&s, 0);
+	KUNIT_EXPECT_TRUE(test, slot_got(&event));
+	KUNIT_EXPECT_EQ(test, event.got, 0);
+	rxc_slots_put(&s, 1);
+	slot_left(test, &s, 1, RXC_SLOT_URGENT, 1);
+	rxc_slots_put(&s, 2);
+	slot_left(test, &s, 1, RXC_SLOT_URGENT, 0);
 	KUNIT_EXPECT_TRUE(test, slot_got(&urgent));
-	KUNIT_EXPECT_EQ(test, urgent.got, 0);
-	for (i = 1; i <= 2; i++)
+	KUNIT_EXPECT_EQ(test, urgent.got, 1);
+	for (i = 3; i <= 4; i++)
 		rxc_slots_put(&s, i);
-	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 2);
-	slot_left(test, &s, 2, RXC_SLOT_BULK, 1);
-	rxc_slots_put(&s, 3);
-	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 1);
-	slot_left(test, &s, 2, RXC_SLOT_BULK, 1);
-	KUNIT_EXPECT_TRUE(test, slot_got(&first));
-	rxc_slots_put(&s, 4);
-	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 1);
-	slot_left(test, &s, 2, RXC_SLOT_BULK, 0);
-	KUNIT_EXPECT_TRUE(test, slot_got(&bulk));
+	slot_left(test, &s, 3, RXC_SLOT_NORMAL, 2);
+	slot_left(test, &s, 3, RXC_SLOT_BULK, 1);
 	rxc_slots_put(&s, 5);
-	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 0);
+	slot_left(test, &s, 3, RXC_SLOT_NORMAL, 1);
+	slot_left(test, &s, 3, RXC_SLOT_BULK, 1);
+	KUNIT_EXPECT_TRUE(test, slot_got(&first));
+	rxc_slots_put(&s, 6);
+	slot_left(test, &s, 3, RXC_SLOT_NORMAL, 1);
+	slot_left(test, &s, 3, RXC_SLOT_BULK, 0);
+	KUNIT_EXPECT_TRUE(test, slot_got(&bulk));
+	rxc_slots_put(&s, 7);
+	slot_left(test, &s, 3, RXC_SLOT_NORMAL, 0);
 	KUNIT_EXPECT_TRUE(test, slot_got(&second));
-	for (i = 6; i < NR; i++)
+	for (i = 8; i < NR; i++)
 		rxc_slots_put(&s, i);
-	slot_left(test, &s, 2 + NR - 6, RXC_SLOT_NORMAL, 0);
+	slot_left(test, &s, 3 + NR - 8, RXC_SLOT_NORMAL, 0);
 	rxc_slots_destroy(&s);
 }
 
@@ -252,15 +261,15 @@ static void slot_bulk_beside_busy(struct kunit *test)
 	struct rxc_slots s = {};
 
 	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
-	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_NORMAL), NR - 2);
+	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_NORMAL), NR - 3);
 	slot_start(test, &bulk, &s, RXC_SLOT_BULK);
 	slot_start(test, &normal, &s, RXC_SLOT_NORMAL);
 	rxc_slots_put(&s, 0);
-	slot_left(test, &s, 2, RXC_SLOT_BULK, 0);
-	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 1);
+	slot_left(test, &s, 3, RXC_SLOT_BULK, 0);
+	slot_left(test, &s, 3, RXC_SLOT_NORMAL, 1);
 	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_NORMAL), -EAGAIN);
 	rxc_slots_put(&s, 1);
-	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 0);
+	slot_left(test, &s, 3, RXC_SLOT_NORMAL, 0);
 	/* If one of them was not served it has to be sent away before its account goes. */
 	rxc_slots_shutdown(&s, -ESHUTDOWN);
 	KUNIT_EXPECT_TRUE(test, slot_got(&bulk));
@@ -282,25 +291,25 @@ static void slot_bulk_bound(struct kunit *test)
 	int i;
 
 	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
-	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), NR - 10);
+	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), NR - 11);
 	slot_start(test, &bulk, &s, RXC_SLOT_BULK);
 	for (i = 0; i < 8; i++)
-		KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_NORMAL), NR - 10 + i);
+		KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_NORMAL), NR - 11 + i);
 	slot_start(test, &normal, &s, RXC_SLOT_NORMAL);
 	slot_start(test, &last, &s, RXC_SLOT_NORMAL);
-	rxc_slots_put(&s, NR - 10);
-	slot_left(test, &s, 2, RXC_SLOT_BULK, 1);
-	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 1);
+	rxc_slots_put(&s, NR - 11);
+	slot_left(test, &s, 3, RXC_SLOT_BULK, 1);
+	slot_left(test, &s, 3, RXC_SLOT_NORMAL, 1);
 	rxc_slots_put(&s, 0);
-	slot_left(test, &s, 2, RXC_SLOT_BULK, 0);
-	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 1);
+	slot_left(test, &s, 3, RXC_SLOT_BULK, 0);
+	slot_left(test, &s, 3, RXC_SLOT_NORMAL, 1);
 	rxc_slots_put(&s, 1);
-	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 0);
+	slot_left(test, &s, 3, RXC_SLOT_NORMAL, 0);
 	rxc_slots_shutdown(&s, -ESHUTDOWN);
 	KUNIT_EXPECT_TRUE(test, slot_got(&bulk));
 	KUNIT_EXPECT_EQ(test, bulk.got, 0);
 	KUNIT_EXPECT_TRUE(test, slot_got(&normal));
-	KUNIT_EXPECT_EQ(test, normal.got, NR - 10);
+	KUNIT_EXPECT_EQ(test, normal.got, NR - 11);
 	KUNIT_EXPECT_TRUE(test, slot_got(&last));
 	KUNIT_EXPECT_EQ(test, last.got, 1);
 	rxc_slots_destroy(&s);
@@ -313,19 +322,19 @@ static void slot_bulk_fewer(struct kunit *test)
 	int i;
 
 	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, 2 * NR), 0);
-	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), 2 * NR - 10);
+	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), 2 * NR - 11);
 	rxc_slots_spread(&s, NR, 1);
 	KUNIT_EXPECT_EQ(test, s.bulk, NR);
 	for (i = 0; i < NR; i++)
 		rxc_slots_put(&s, i);
 	KUNIT_EXPECT_EQ(test, s.bulk, 0);
-	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), NR - 10);
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), NR - 11);
 	/* One of the retired ones comes back, and the others are in use again. */
 	rxc_slots_put(&s, NR);
-	KUNIT_EXPECT_EQ(test, s.bulk, NR - 10);
+	KUNIT_EXPECT_EQ(test, s.bulk, NR - 11);
 	rxc_slots_spread(&s, 2 * NR, 1);
-	KUNIT_EXPECT_EQ(test, s.bulk, NR - 10 + NR - 10 - 1);
-	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), 2 * NR - 10 - (2 * NR - 21));
+	KUNIT_EXPECT_EQ(test, s.bulk, NR - 11 + NR - 11 - 1);
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), 2 * NR - 11 - (2 * NR - 23));
 	rxc_slots_destroy(&s);
 }
 
@@ -348,20 +357,20 @@ static void slot_turn(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
 	rxc_slots_turn_init(&t.waiter, slot_turn_came);
-	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_NORMAL), NR - 2);
+	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_NORMAL), NR - 3);
 	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), -EAGAIN);
 	slot_start(test, &normal, &s, RXC_SLOT_NORMAL);
 	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), -EAGAIN);
-	slot_left(test, &s, 2, RXC_SLOT_BULK, 1);
+	slot_left(test, &s, 3, RXC_SLOT_BULK, 1);
 	KUNIT_EXPECT_EQ(test, t.came, 0);
 	rxc_slots_put(&s, 3);
 	KUNIT_EXPECT_EQ(test, t.came, 1);
-	slot_left(test, &s, 2, RXC_SLOT_BULK, 0);
-	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 1);
+	slot_left(test, &s, 3, RXC_SLOT_BULK, 0);
+	slot_left(test, &s, 3, RXC_SLOT_NORMAL, 1);
 	KUNIT_EXPECT_EQ(test, s.bulk, 1);
 	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), 3);
 	rxc_slots_put(&s, 3);
-	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 0);
+	slot_left(test, &s, 3, RXC_SLOT_NORMAL, 0);
 	KUNIT_EXPECT_EQ(test, s.bulk, 0);
 	rxc_slots_shutdown(&s, -ESHUTDOWN);
 	KUNIT_EXPECT_TRUE(test, slot_got(&normal));
@@ -379,31 +388,31 @@ static void slot_turn_ends(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
 	rxc_slots_turn_init(&t.waiter, slot_turn_came);
-	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_NORMAL), NR - 2);
+	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_NORMAL), NR - 3);
 	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), -EAGAIN);
 	rxc_slots_put(&s, 0);
 	KUNIT_EXPECT_EQ(test, t.came, 1);
 	rxc_slots_end_turn(&s, &t.waiter);
-	slot_left(test, &s, 3, RXC_SLOT_BULK, 0);
+	slot_left(test, &s, 4, RXC_SLOT_BULK, 0);
 	KUNIT_EXPECT_EQ(test, s.bulk, 0);
 	rxc_slots_end_turn(&s, &t.waiter);
-	slot_left(test, &s, 3, RXC_SLOT_BULK, 0);
+	slot_left(test, &s, 4, RXC_SLOT_BULK, 0);
 
 	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_NORMAL), 0);
 	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), -EAGAIN);
 	rxc_slots_end_turn(&s, &t.waiter);
 	rxc_slots_put(&s, 0);
 	KUNIT_EXPECT_EQ(test, t.came, 1);
-	slot_left(test, &s, 3, RXC_SLOT_BULK, 0);
+	slot_left(test, &s, 4, RXC_SLOT_BULK, 0);
 
 	/* Who is dismissed has to ask again. */
 	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_NORMAL), 0);
 	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), -EAGAIN);
 	rxc_slots_dismiss_all(&s);
 	KUNIT_EXPECT_EQ(test, t.came, 2);
-	slot_left(test, &s, 2, RXC_SLOT_BULK, 0);
+	slot_left(test, &s, 3, RXC_SLOT_BULK, 0);
 	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), -EAGAIN);
-	slot_left(test, &s, 2, RXC_SLOT_BULK, 1);
+	slot_left(test, &s, 3, RXC_SLOT_BULK, 1);
 	rxc_slots_shutdown(&s, -ESHUTDOWN);
 	KUNIT_EXPECT_EQ(test, t.came, 3);
 	rxc_slots_destroy(&s);
@@ -416,12 +425,12 @@ static void slot_shutdown(struct kunit *test)
 	struct rxc_slots s = {};
 
 	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
-	slot_take_all(&s, RXC_SLOT_URGENT);
+	slot_take_all(&s, RXC_SLOT_EVENT);
 	slot_start(test, &waiting, &s, RXC_SLOT_NORMAL);
 	rxc_slots_shutdown(&s, -ESHUTDOWN);
 	KUNIT_EXPECT_TRUE(test, slot_got(&waiting));
 	KUNIT_EXPECT_EQ(test, waiting.got, -ESHUTDOWN);
-	KUNIT_EXPECT_EQ(test, rxc_slots_get_since(&s, RXC_SLOT_URGENT, false,
+	KUNIT_EXPECT_EQ(test, rxc_slots_get_since(&s, RXC_SLOT_EVENT, false,
 						  rxc_slots_dismissals(&s)), -ESHUTDOWN);
 	rxc_slots_destroy(&s);
 }

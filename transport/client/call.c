@@ -315,6 +315,8 @@ void rxc_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct 
 
 static enum rxc_slot_kind rxc_call_kind(const struct rdmafs_xprt_call *call, bool granted)
 {
+	if (call->flags & RDMAFS_CALL_EVENT)
+		return RXC_SLOT_EVENT;
 	if (call->flags & RDMAFS_CALL_URGENT)
 		return RXC_SLOT_URGENT;
 	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && !granted)

@@ -78,8 +78,10 @@ static bool rxc_slots_allow(const struct rxc_slots *s, enum rxc_slot_kind kind)
 {
 	lockdep_assert_held(&s->lock);
 	switch (kind) {
-	case RXC_SLOT_URGENT:
+	case RXC_SLOT_EVENT:
 		return s->free;
+	case RXC_SLOT_URGENT:
+		return s->free > RXC_SLOTS_EVENT;
 	case RXC_SLOT_NORMAL:
 		return s->free > RXC_SLOTS_URGENT;
 	default:
@@ -114,11 +116,11 @@ static struct rxc_slot_waiter *rxc_slots_next(struct rxc_slots *s)
 	enum rxc_slot_kind k;
 
 	lockdep_assert_held(&s->lock);
-	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
+	for (k = RXC_SLOT_EVENT; k < RXC_SLOT_KINDS; k++) {
 		w = list_first_entry_or_null(&s->waiters[k], struct rxc_slot_waiter, link);
 		if (!w || !rxc_slots_allow(s, k))
 			continue;
-		if (k == RXC_SLOT_URGENT)
+		if (k <= RXC_SLOT_URGENT)
 			return w;
 		if (!next || w->arrival < next->arrival)
 			next = w;
@@ -338,7 +340,7 @@ static void rxc_slots_dismiss_locked(struct rxc_slots *s, int error)
 	enum rxc_slot_kind k;
 
 	lockdep_assert_held(&s->lock);
-	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++)
+	for (k = RXC_SLOT_EVENT; k < RXC_SLOT_KINDS; k++)
 		list_for_each_entry_safe(w, tmp, &s->waiters[k], link)
 			rxc_slot_waiter_finish(w, error);
 }

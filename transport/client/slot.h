@@ -2,15 +2,16 @@
 /*
  * The account of a session's slots: which caller may take one, and in which order.
  *
- * There are three kinds of callers, so that callers that may block never starve those that free
+ * There are four kinds of callers, so that callers that may block never starve those that free
  * resources.  Large WRITEs may wait for the server's translations: they never have more than all
- * slots but a quarter (at least eight) and two.  Neither they nor other calls take the last two
- * slots, but for urgent ones (COMMIT, CLOSE and the like).  So what large WRITEs may have depends
- * on what they have themselves, and not on how busy the others are.
+ * slots but a quarter (at least eight) and three.  Neither they nor other calls take the last three
+ * slots, but for urgent ones (COMMIT, CLOSE and the like).  These may block, too, a COMMIT on its
+ * disk, say: so they leave the last slot to the call that an EVENT asks for.  So what large WRITEs
+ * may have depends on what they have themselves, and not on how busy the others are.
  *
- * Urgent callers that wait are served first, all others in the order in which they came; but large
- * WRITEs that have all they may have let the others pass.  A caller that must not sleep can stand
- * in line, too (rxc_slots_get_turn()).
+ * A caller that waits because of an EVENT is served first, then urgent callers, all others in the
+ * order in which they came; but large WRITEs that have all they may have let the others pass.  A
+ * caller that must not sleep can stand in line, too (rxc_slots_get_turn()).
  *
  * All messages of a slot travel on one of the session's connections: that of the slot's number
  * modulo the number of connections.  So calls are spread over the connections by the slot that
@@ -28,18 +29,23 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-/* Slots that only urgent callers may take. */
-#define RXC_SLOTS_URGENT	2U
+/* The slot that only a caller may take who was asked for it by an EVENT. */
+#define RXC_SLOTS_EVENT		1U
+
+/* Slots that only he and urgent callers may take. */
+#define RXC_SLOTS_URGENT	(2U + RXC_SLOTS_EVENT)
 
 /**
  * enum rxc_slot_kind - kinds of callers, the most urgent first
- * @RXC_SLOT_URGENT: frees resources of the server; may take the last slot
+ * @RXC_SLOT_EVENT:  asks what the server has to tell; may take the last slot
+ * @RXC_SLOT_URGENT: frees resources of the server; leaves RXC_SLOTS_EVENT slots
  * @RXC_SLOT_NORMAL: leaves RXC_SLOTS_URGENT slots
  * @RXC_SLOT_BULK:   may wait for the server's translations; as NORMAL, but of all that are BULK no
  *		     more than rxc_slots_bulk_max() have a slot
  * @RXC_SLOT_KINDS:  number of kinds
  */
 enum rxc_slot_kind {
+	RXC_SLOT_EVENT,
 	RXC_SLOT_URGENT,
 	RXC_SLOT_NORMAL,
 	RXC_SLOT_BULK,
