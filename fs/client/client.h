@@ -895,6 +895,8 @@ void rdmafs_super_init(struct rdmafs_super *super, struct rdmafs_mount *mnt);
 void rdmafs_supers_init(struct rdmafs_mount *mnt);
 void rdmafs_supers_exit(struct rdmafs_mount *mnt);
 void rdmafs_submount_ended(struct rdmafs_super *super);
+int rdmafs_submounts_remount(struct rdmafs_mount *mnt, unsigned long changed, unsigned long flags,
+			     bool look);
 
 /* super.c */
 extern struct file_system_type rdmafs_type;

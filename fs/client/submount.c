@@ -426,6 +426,104 @@ struct vfsmount *rdmafs_d_automount(struct path *path)
 	return new;
 }
 
+/* -------------------------------------------------------------- a remount */
+
+/* Is a file open there for writing?  The VFS does not tell. */
+static bool rdmafs_submount_written(struct rdmafs_super *super)
+{
+	struct list_head *lists[] = { &super->opens, &super->opens_later };
+	struct rdmafs_open *open;
+	bool written = false;
+	int i;
+
+	spin_lock(&super->mnt->opens_lock);
+	for (i = 0; i < ARRAY_SIZE(lists) && !written; i++)
+		list_for_each_entry(open, lists[i], all)
+			written = written || (open->flags & RFP_OPEN_WRITE);
+	spin_unlock(&super->mnt->opens_lock);
+	return written;
+}
+
+/*
+ * Set those flags of one below, or with @look see whether they can be set.  One that is read-only
+ * on the server stays so.  0; -EBUSY: a file is open for writing (@look); -EINTR: killed while it
+ * waited for s_umount.
+ */
+static int rdmafs_submount_set(struct rdmafs_super *super, unsigned long changed,
+			       unsigned long flags, bool look)
+{
+	struct super_block *sb = super->sb;
+	bool ends;	/* being writable */
+	int err = 0;
+
+	/* That of the mount is held: the other order does not occur. */
+	if (down_write_killable_nested(&sb->s_umount, SINGLE_DEPTH_NESTING))
+		return -EINTR;
+	if (!sb->s_root)
+		goto out;
+	if (READ_ONCE(super->export_flags) & RFP_EXPORT_RO)
+		flags |= SB_RDONLY;
+	ends = (changed & flags & SB_RDONLY) && !sb_rdonly(sb);
+	if (look) {
+		err = ends && rdmafs_submount_written(super) ? -EBUSY : 0;
+		goto out;
+	}
+	/* What is dirty then is not written at its umount. */
+	if (ends)
+		sync_filesystem(sb);
+	WRITE_ONCE(sb->s_flags, (sb->s_flags & ~changed) | (flags & changed));
+out:
+	up_write(&sb->s_umount);
+	return err;
+}
+
+/* The next one below after @last, whose reference goes, or the first one; with an active reference. */
+static struct rdmafs_super *rdmafs_submount_next(struct rdmafs_mount *mnt,
+						 struct rdmafs_super *last)
+{
+	struct rdmafs_super *super = last ?: &mnt->super, *next = NULL;
+
+	spin_lock_irq(&mnt->supers_lock);
+	/* The mount's own comes first; what has a reference is in the list. */
+	list_for_each_entry_continue(super, &mnt->supers, link)
+		if (atomic_inc_not_zero(&super->sb->s_active)) {
+			next = super;
+			break;
+		}
+	spin_unlock_irq(&mnt->supers_lock);
+	if (last && !atomic_add_unless(&last->sb->s_active, -1, 1))
+		rdmafs_share_drop_later(last);
+	return next;
+}
+
+/**
+ * rdmafs_submounts_remount - have file systems below a mount take over flags that it gets
+ * @mnt:     the mount, which is being remounted
+ * @changed: SB_RDONLY, SB_SYNCHRONOUS...: those that change
+ * @flags:   their new values
+ * @look:    only see whether all of them can
+ *
+ * An operation that is under way may end a moment after one has become read-only: only the VFS
+ * knows of all that write.
+ *
+ * Context: process; s_umount of the mount is held; takes that of each below.
+ * Return: 0; -EBUSY: a file is open for writing (@look); or -EINTR.
+ */
+int rdmafs_submounts_remount(struct rdmafs_mount *mnt, unsigned long changed, unsigned long flags,
+			     bool look)
+{
+	struct rdmafs_super *super = NULL;
+	int err = 0;
+
+	changed &= RDMAFS_SUBMOUNT_FLAGS;
+	if (!changed)
+		return 0;
+	/* To the last one, whose reference goes then. */
+	while ((super = rdmafs_submount_next(mnt, super)))
+		err = err ?: rdmafs_submount_set(super, changed, flags, look);
+	return err;
+}
+
 /**
  * rdmafs_supers_init - begin with the superblock of a mount alone
  * @mnt: the mount, zeroed

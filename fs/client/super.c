@@ -631,6 +631,7 @@ static int rdmafs_reconfigure(struct fs_context *fc)
 	struct rdmafs_mount *mnt = super->mnt;
 	struct rdmafs_ctx *ctx = fc->fs_private;
 	const struct rdmafs_opts *new = &ctx->opts;
+	unsigned long changed = (sb->s_flags ^ fc->sb_flags) & fc->sb_flags_mask;
 	int err;
 
 	err = rdmafs_opts_check(fc);
@@ -640,6 +641,12 @@ static int rdmafs_reconfigure(struct fs_context *fc)
 		err = rdmafs_opts_fixed(fc, mnt);
 	if (!err)
 		err = rdmafs_reconfigure_rules(fc, super);
+	if (err)
+		return err;
+	if (!super->above)
+		err = rdmafs_submounts_remount(mnt, changed, fc->sb_flags, true);
+	if (err == -EBUSY)
+		errorfc(fc, "a file is open for writing in a file system below the mount");
 	if (err)
 		return err;
 	sync_filesystem(sb);
@@ -669,7 +676,8 @@ static int rdmafs_reconfigure(struct fs_context *fc)
 	mnt->opts.acregmax = new->acregmax;
 	mnt->opts.acdirmin = new->acdirmin;
 	mnt->opts.acdirmax = new->acdirmax;
-	return 0;
+	/* The VFS changes those of this superblock. */
+	return rdmafs_submounts_remount(mnt, changed, fc->sb_flags, false);
 }
 
 static void rdmafs_free_fc(struct fs_context *fc)
