@@ -513,7 +513,7 @@ static int rdmafs_lock_do(struct file *file, int cmd, struct file_lock *fl)
 /**
  * rdmafs_file_lock - fcntl(2) with F_SETLK and the like
  * @file: the file
- * @cmd:	  F_GETLK, F_SETLK or F_SETLKW
+ * @cmd:	  F_GETLK, F_SETLK, F_SETLKW or F_CANCELLK
  * @fl:	  the lock
  *
  * Context: process; waits for the server killably, and for other locks interruptibly.
@@ -526,6 +526,9 @@ int rdmafs_file_lock(struct file *file, int cmd, struct file_lock *fl)
 	bool local = rdmafs_lock_local(file, fl);
 	int err;
 
+	/* No request of a lock manager waits here that could be cancelled. */
+	if (cmd == F_CANCELLK)
+		return 0;
 	/* Only if the locks are local does knfsd's grace period keep others from the lock. */
 	if ((fl->c.flc_flags & FL_RECLAIM) && !local)
 		return -ENOGRACE;
