@@ -242,6 +242,8 @@ struct rdmafs_open;
  * @seclabel:	a security module takes the labels of the server; set before it is used
  * @root_label:	while the module begins: the root's label, inside a reply; else NULL.  Only the
  *		mounting task's; s_umount is held
+ * @ready:	of a file system below: the module knows it, or it may be used without; set under
+ *		s_umount before that
  * @from:	of a file system below: its source, for /proc/mounts and for those below it
  * @link:	in rdmafs_mount.supers; guarded by supers_lock
  * @told:	the last session in which the server was told that all of its locks were asked for
@@ -282,6 +284,7 @@ struct rdmafs_super {
 	u32 rules;
 	bool seclabel;
 	const struct rfp_str *root_label;
+	bool ready;
 	char *from;
 	struct list_head link;
 	int told;

@@ -94,8 +94,8 @@ int rdmafs_seclabel_begin(struct fs_context *fc, struct super_block *sb,
  * There are labels if the mount has them, and the export below says so itself: its file system may
  * be one that can't have them, and then its objects have the label that the policy has for such.
  *
- * A task that has found the same superblock meanwhile waits for s_umount, and uses the superblock
- * also if this fails.
+ * A task that has found the same superblock meanwhile waits for s_umount, and does not use the
+ * superblock if this fails (rdmafs_super.ready).
  *
  * Context: as of rdmafs_seclabel_begin().
  * Return: as of rdmafs_seclabel_begin().

@@ -146,13 +146,21 @@ static struct rdmafs_super *rdmafs_submount_find(struct rdmafs_mount *mnt,
 	return found;
 }
 
-/* Take the s_umount of a superblock that was found; if killed, put it. */
+/*
+ * Take the s_umount of a superblock that was found; if killed, put it.  Its maker may have failed
+ * after it was found, and then the security module does not know it: -EIO.
+ */
 static int rdmafs_submount_lock(struct rdmafs_super *super)
 {
 	struct super_block *sb = super->sb;
 
-	if (!down_write_killable(&sb->s_umount))
-		return 0;
+	rdmafs_test_point("submount_found", 0);
+	if (!down_write_killable(&sb->s_umount)) {
+		if (super->ready)
+			return 0;
+		deactivate_locked_super(sb);
+		return -EIO;
+	}
 	/* Its last user may believe that it was unmounted with all data: a worker does that. */
 	if (!atomic_add_unless(&sb->s_active, -1, 1))
 		rdmafs_share_drop_later(super);
@@ -267,8 +275,13 @@ int rdmafs_submount_get_tree(struct fs_context *fc)
 		ctx->at = NULL;
 		mutex_unlock(&mnt->supers_mutex);
 	}
-	if (!err && !found)
+	if (!err && !found) {
+		rdmafs_test_point("submount_made", 0);
 		err = rdmafs_seclabel_below(fc, ctx->cross->d_sb, &at.label);
+		if (!err && rdmafs_test_fails("submount_label", 0))
+			err = -ENOMEM;
+		RDMAFS_S(fc->root->d_sb)->ready = !err;
+	}
 	if (at.op)
 		rdmafs_op_put(at.op);
 	/* That may need ops. */
