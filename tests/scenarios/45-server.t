@@ -8,7 +8,7 @@ set -uo pipefail
 . "$(dirname "$0")/../lib/scenario.sh"
 only_on rdmafs
 
-scenario limits -- server limits policy rights access closing overlay
+scenario limits -- server limits policy rights access squashed closing overlay
 scenario settings -- server settings
 scenario leases -- leases.py
 for type in ext4-nojournal ext4 xfs btrfs; do
