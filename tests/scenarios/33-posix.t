@@ -15,7 +15,7 @@ scenario ext4 --backing ext4 --size 600M -- posix all
 # What depends on the kind of the backing alone.
 [ "$scenario_scale" -gt 1 ] || for backing in xfs btrfs f2fs; do
 	only=(t_supported t_rename_flags t_fallocate t_chattr t_chattr_supported t_immutable t_append_only
-		t_statx t_whiteout t_tmpfile t_tmpfile_excl t_tmpfile_given t_copy_ranges t_clone)
+		t_statx t_far t_whiteout t_tmpfile t_tmpfile_excl t_tmpfile_given t_copy_ranges t_clone)
 	# These share storage.
 	[ $backing = f2fs ] || only+=(t_copy_lost t_clone_copy t_clone_lost t_dedupe)
 	scenario $backing --backing $backing --size 400M -- posix some "${only[@]}"
