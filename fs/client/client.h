@@ -187,7 +187,7 @@ struct rdmafs_opts {
  * @RDMAFS_POOL_CRED:	for SETCRED, which any of the above may need first
  * @RDMAFS_POOL_RELOCK:	for LOCK of what a lost session had locked, which an OPEN of REOPEN may
  *		need before it is of use
- * @RDMAFS_POOL_EVENTS:	for EVENTS, for which tasks wait that wait for locks; it needs none of the above
+ * @RDMAFS_POOL_EVENTS:	for EVENTS, for which tasks wait that wait for locks; it needs no other
  * @RDMAFS_NR_POOLS:	number of pools
  * @RDMAFS_POOL_NONE:	no reserve: making the op may fail.  For a maker that holds other ops
  *		which can't end before it has made this one, or that must not wait for memory

@@ -20,6 +20,7 @@
  */
 #include "client.h"
 #include "options.h"
+#include "transport/points.h"
 
 /* What is the same for the file systems below an export. */
 #define RDMAFS_RULES_OF_ALL	(RFP_EXPORT_SQUASH | RFP_EXPORT_ROOT_SQUASH)
@@ -109,7 +110,7 @@ static int rdmafs_rules_send(struct rdmafs_op *op)
 
 	op->call.done = rdmafs_rules_done;
 	op->call.flags |= RDMAFS_CALL_NOWAIT;
-	/* The mount may go before the answer comes; its end takes that of all calls (xprt_close). */
+	/* The superblock may go before the answer comes: the mount's end waits for all calls. */
 	op->super = NULL;
 	op->call.deadline = 0;
 	err = rdmafs_op_prepare(op, true);
@@ -127,6 +128,7 @@ static void rdmafs_rules_work(struct work_struct *work)
 	int doubts = atomic_read(&mnt->doubts);
 	struct rdmafs_op *op;
 
+	rdmafs_test_point("rules_ask", 0);
 	WRITE_ONCE(mnt->rules_asked, jiffies);
 	op = rdmafs_rules_op(mnt, NULL);
 	/* Else the next answer has this work queued once more. */

@@ -490,7 +490,7 @@ out:
 	return err;
 }
 
-/* The next one below after @last, whose reference goes, or the first one; with an active reference. */
+/* The one below after @last, whose reference goes, or the first one; an active reference. */
 static struct rdmafs_super *rdmafs_submount_next(struct rdmafs_mount *mnt,
 						 struct rdmafs_super *last)
 {

@@ -188,8 +188,8 @@ static enum rxc_slot_kind next_kind(const struct line *before, const u32 *at, u3
 
 /*
  * Checks the grants after slots became free: of @nr slots @free could be given, @bulk were with
- * large WRITEs, and the lines were as in @before.  Callers that EVENTs ask for one are served first,
- * then urgent ones, the others in the order of their arrival as far as they may have a slot.
+ * large WRITEs, and the lines were as in @before.  Who is asked by an EVENT is served first, then
+ * urgent callers, the others in the order of their arrival as far as they may have a slot.
  */
 static void check_grants(const struct line *before, u32 free, u32 bulk, u32 nr)
 {

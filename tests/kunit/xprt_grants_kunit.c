@@ -12,7 +12,7 @@
 /* A key that was never given out: no WRITE fits in the grant that has it. */
 #define GRANTS_KEY	0x77777777
 
-/* Slots that large WRITEs may have when no call has one: of RAW_SLOTS, eleven are kept from them. */
+/* Slots that large WRITEs may have when no call has one: of RAW_SLOTS, all but eleven. */
 #define GRANTS_BULK	(RAW_SLOTS - 11)
 
 /**
