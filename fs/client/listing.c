@@ -35,6 +35,7 @@
 #include <linux/swap.h>
 #include "client.h"
 #include "dir.h"
+#include "op.h"
 
 /*
  * Most pages of one directory, for some 40,000 names, or 200,000 without attributes: a larger one

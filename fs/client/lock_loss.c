@@ -28,6 +28,8 @@
 #include <linux/slab.h>
 #include "client.h"
 #include "filelock.h"
+#include "op.h"
+#include "open.h"
 #include "transport/points.h"
 
 /* How often pages that became dirty meanwhile are tried to be dropped. */

@@ -19,6 +19,7 @@
  * (dir.c).  They have the number of the rules that they were kept by.
  */
 #include "client.h"
+#include "op.h"
 #include "options.h"
 #include "transport/points.h"
 
