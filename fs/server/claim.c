@@ -29,6 +29,7 @@
 #include "transport/points.h"
 #include "server.h"
 #include "opened.h"
+#include "staying.h"
 
 static const struct rhashtable_params rdmafsd_claims_params = {
 	.key_len = sizeof(u64),
@@ -206,7 +207,8 @@ void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, 
  * @name:   what it was found to be; RDMAFSD_NAMED: it has no name as an orphan that is known of
  *
  * The server does not know how many clients may come back.  So a claim keeps the file that counts
- * for no client.
+ * for no client.  But if there is a note of the file, the claim keeps the export in use for the
+ * note's client (staying.c).
  *
  * Context: process, may sleep; takes the file's naming semaphore.
  * Return: 0, or a negative errno of rdmafsd_claim_new() or rdmafsd_claim_open().
@@ -219,6 +221,7 @@ int rdmafsd_opened_keep(struct rdmafsd_export *exp, struct inode *inode,
 
 	if (IS_ERR(claim))
 		return PTR_ERR(claim);
+	rdmafsd_cut_keeps(exp, inode, &claim->stay);
 	err = rdmafsd_claim_open(exp, inode, &claim, 0);
 	if (!err) {
 		spin_lock(&exp->opened_lock);
@@ -256,10 +259,17 @@ bool rdmafsd_claim_guessed(struct rdmafsd_export *exp, struct rdmafsd_opened *of
 }
 
 /* The claim counts for no client, and its file is to be kept longer than its time (cut.c). */
-static bool rdmafsd_claim_kept(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
+static bool rdmafsd_claim_kept(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
 {
-	return !claim->client && rdmafsd_reclaim_time() &&
-	       rdmafsd_cut_keeps(exp, claim->of->inode);
+	struct rdmafsd_stay *stay;
+
+	if (claim->client || !rdmafsd_reclaim_time() ||
+	    !rdmafsd_cut_keeps(exp, claim->of->inode, &stay))
+		return false;
+	/* The client that it has counted for may have no note any more. */
+	rdmafsd_stay_put(claim->stay);
+	claim->stay = stay;
+	return true;
 }
 
 /* Take out a claim that no client came back for in time; @of: its entry if that ends, or NULL. */

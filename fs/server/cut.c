@@ -18,7 +18,8 @@
  *
  * A note takes over the room of its open and counts among its client's opens (clients.c).  So
  * there are no more notes than clients may have opens, however often exports end, and no note is
- * ever refused.  A client whose room is full of notes can open only the files that are noted.  A
+ * ever refused.  A client whose room is full of notes can open only the files that are noted.  So
+ * it is with the file systems below an export that a client may have files open in (staying.c).  A
  * client's time does not run while the export is off.  But notes whose time would be over then
  * give way to opens for which there is no room (rdmafsd_cuts_give_way()).
  *
@@ -35,6 +36,7 @@
 #include <linux/workqueue.h>
 #include "transport/points.h"
 #include "server.h"
+#include "staying.h"
 
 #define RDMAFSD_CUT_BITS	12
 
@@ -46,6 +48,8 @@
  * @by_id:	in the table by stateid, while the session lives
  * @ses:	the session, no reference, while it lives; NULL: the note is left
  * @client:	the client among whose opens the note counts; constant, a reference
+ * @stay:	that @client has it in the export (staying.c); NULL: that is none that was crossed
+ *		into; constant
  * @left:	when the note was left, in jiffies
  * @since:	when the client's time began: @left, or later if the export was off, in jiffies
  * @export:	id of the export; constant
@@ -62,6 +66,7 @@ struct rdmafsd_cut {
 	struct hlist_node by_id;
 	struct rdmafsd_session *ses;
 	struct rdmafsd_client *client;
+	struct rdmafsd_stay *stay;
 	unsigned long left;
 	unsigned long since;
 	u32 export;
@@ -101,6 +106,7 @@ static void rdmafsd_cuts_free(struct list_head *gone)
 
 	list_for_each_entry_safe(cut, next, gone, link) {
 		rdmafsd_opens_uncharge(cut->client);
+		rdmafsd_stay_put(cut->stay);
 		kfree(cut);
 	}
 }
@@ -169,6 +175,14 @@ static void rdmafsd_cut_init(struct rdmafsd_cut *cut, const struct rdmafsd_expor
 	cut->claim = claim->id;
 }
 
+/* The note takes over the open's room, with its reference to the client and its stay. */
+static void rdmafsd_cut_take_over(struct rdmafsd_cut *cut, struct rdmafsd_claim *claim)
+{
+	claim->client = NULL;
+	cut->stay = claim->stay;
+	claim->stay = NULL;
+}
+
 static void rdmafsd_cut_leave_locked(struct rdmafsd_cut *cut)
 {
 	lockdep_assert_held(&rdmafsd_cut_lock);
@@ -210,8 +224,7 @@ bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 	removed = rdmafsd_state_remove(ses, st);
 	noted = removed && !ses->ended;
 	if (noted) {
-		/* The note takes over the open's room, and its reference to the client. */
-		st->claim->client = NULL;
+		rdmafsd_cut_take_over(cut, st->claim);
 		list_add_tail(&cut->link, &ses->cut);
 		hash_add(rdmafsd_cut_files, &cut->by_file, cut->ino);
 		hash_add(rdmafsd_cut_ids, &cut->by_id, cut->stateid);
@@ -247,8 +260,7 @@ void rdmafsd_cut_left(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
 		return;
 	}
 	rdmafsd_cut_init(cut, exp, claim, inode);
-	/* The note takes over the open's room, and its reference to the client. */
-	claim->client = NULL;
+	rdmafsd_cut_take_over(cut, claim);
 	spin_lock(&rdmafsd_cut_lock);
 	rdmafsd_cut_leave_locked(cut);
 	list_add_tail(&cut->link, &rdmafsd_cuts_left);
@@ -474,20 +486,30 @@ void rdmafsd_cut_set_claimed(struct rdmafsd_export *exp, struct inode *inode)
  * rdmafsd_cut_keeps - tell whether a file has a note, so that its orphan has to be kept
  * @exp:   the export
  * @inode: a file with a claim that counts for no client
+ * @stay:  out: for that claim, the stay of a client that has a note; NULL: there is none, or the
+ *	   export is none that was crossed into
  *
- * The client of the note may not have heard of the export's end.
+ * The client of the note may not have heard of the export's end.  The claim keeps the export in
+ * use, perhaps for longer than the note is there, and so has the stay as well.
  *
  * Context: process; takes rdmafsd_cut_lock, perhaps within exp->opened_lock; does not sleep.
  * Return: true if so.
  */
-bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode)
+bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode,
+		       struct rdmafsd_stay **stay)
 {
 	struct rdmafsd_cut *cut;
 	bool keeps = false;
 
+	*stay = NULL;
 	spin_lock(&rdmafsd_cut_lock);
-	hash_for_each_possible(rdmafsd_cut_files, cut, by_file, (u64)inode->i_ino)
-		keeps |= rdmafsd_cut_is(cut, exp, inode);
+	hash_for_each_possible(rdmafsd_cut_files, cut, by_file, (u64)inode->i_ino) {
+		keeps = rdmafsd_cut_is(cut, exp, inode);
+		if (keeps) {
+			*stay = rdmafsd_stay_share(cut->stay);
+			break;
+		}
+	}
 	spin_unlock(&rdmafsd_cut_lock);
 	return keeps;
 }

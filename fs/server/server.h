@@ -715,8 +715,9 @@ enum rdmafsd_claim_state {
  *          not known whether any client has the file open
  * @by:     the client that removed the file's last name, a reference, where it is not known
  *          whether any client has the file open; else NULL
- * @stay:   that @client, or @by, has it in its export (staying.c); NULL: it is none that was
- *          crossed into, or there is neither
+ * @stay:   that @client, or @by, or the client of a note of the file, has it in its export
+ *          (staying.c); NULL: it is none that was crossed into, or there is no such client.  While
+ *          the claim is LEFT, guarded by @opened_lock
  * @guess:  it is not known whether any client has the file open, and nothing found since says
  *          so; guarded by @opened_lock
  * @since:  when it was LEFT, in jiffies
@@ -746,6 +747,8 @@ void rdmafsd_locks_show(struct seq_file *m);
 int rdmafsd_locks_init(void);
 void rdmafsd_locks_exit(void);
 
+struct rdmafsd_stay;
+
 bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st);
 void rdmafsd_cut_left(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
 void rdmafsd_cut_closed(struct rdmafsd_session *ses, u64 id);
@@ -753,7 +756,8 @@ void rdmafsd_cut_again(struct rdmafsd_export *exp, struct inode *inode, u64 clai
 void rdmafsd_cut_end(struct rdmafsd_session *ses);
 bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode);
 void rdmafsd_cut_set_claimed(struct rdmafsd_export *exp, struct inode *inode);
-bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode);
+bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode,
+		       struct rdmafsd_stay **stay);
 bool rdmafsd_cuts_give_way(struct rdmafsd_client *client);
 void rdmafsd_cuts_start(struct rdmafsd_export *exp);
 void rdmafsd_cuts_rearm(void);

@@ -8,8 +8,12 @@
  *
  * A stay is a client, by its address, in one export.  Each claim of an open has it, and each stay
  * of the same client in an export that was crossed into from there; the last of them ends it.  That
- * in the export above all of them counts those below it.  Claims do not outlive their export, and
- * so no stay does.
+ * in the export above all of them counts those below it.
+ *
+ * A stay outlives its export if the client may come back there: the note of an open that was cut
+ * off has it (cut.c), and so has the claim by which the next life of the export keeps the file for
+ * that note.  So it is found by the export's id, which is the same in each life.  An open that is
+ * made again joins it, and so is not refused.
  */
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
@@ -30,15 +34,15 @@
 /**
  * struct rdmafsd_stay - what a client has open in an export, and in those below it
  * @node:   in the table of all
- * @serial: of the export
+ * @export: id of the export
  * @source: the client
  * @above:  its stay in the export from which that was crossed into; NULL: that is none
- * @nr:     claims of opens, and stays that have this one @above
+ * @nr:     claims and notes of opens, and stays that have this one @above
  * @below:  of a stay with no @above: how many of the client there are below it
  */
 struct rdmafsd_stay {
 	struct hlist_node node;
-	u64 serial;
+	u32 export;
 	struct rdmafs_xprt_source source;
 	struct rdmafsd_stay *above;
 	unsigned int nr;
@@ -51,7 +55,7 @@ static DEFINE_HASHTABLE(rdmafsd_stays, RDMAFSD_STAYS_BITS);
 static u32 rdmafsd_stay_key(const struct rdmafsd_export *exp,
 			    const struct rdmafs_xprt_source *source)
 {
-	return jhash(source, sizeof(*source), lower_32_bits(exp->serial));
+	return jhash(source, sizeof(*source), exp->p.id);
 }
 
 static struct rdmafsd_stay *rdmafsd_stay_find(const struct rdmafsd_export *exp,
@@ -61,7 +65,7 @@ static struct rdmafsd_stay *rdmafsd_stay_find(const struct rdmafsd_export *exp,
 
 	lockdep_assert_held(&rdmafsd_stays_lock);
 	hash_for_each_possible(rdmafsd_stays, s, node, rdmafsd_stay_key(exp, source))
-		if (s->serial == exp->serial && !memcmp(&s->source, source, sizeof(*source)))
+		if (s->export == exp->p.id && !memcmp(&s->source, source, sizeof(*source)))
 			return s;
 	return NULL;
 }
@@ -111,7 +115,7 @@ static struct rdmafsd_stay *rdmafsd_stay_join(const struct rdmafsd_export *exp,
 		if (!old) {
 			s = hlist_entry(spare->first, struct rdmafsd_stay, node);
 			hlist_del_init(&s->node);
-			s->serial = exp->serial;
+			s->export = exp->p.id;
 			s->source = *source;
 			hash_add(rdmafsd_stays, &s->node, rdmafsd_stay_key(exp, source));
 			below += !!exp->parent;
@@ -170,7 +174,24 @@ int rdmafsd_stay_get(const struct rdmafsd_export *exp, const struct rdmafs_xprt_
 }
 
 /**
- * rdmafsd_stay_put - undo rdmafsd_stay_get()
+ * rdmafsd_stay_share - count one more claim or note of a client where it has some
+ * @stay: what they have, which the caller keeps; or NULL
+ *
+ * Context: process, does not sleep.
+ * Return: @stay, to be given to rdmafsd_stay_put() once more.
+ */
+struct rdmafsd_stay *rdmafsd_stay_share(struct rdmafsd_stay *stay)
+{
+	if (!stay)
+		return NULL;
+	spin_lock(&rdmafsd_stays_lock);
+	stay->nr++;
+	spin_unlock(&rdmafsd_stays_lock);
+	return stay;
+}
+
+/**
+ * rdmafsd_stay_put - undo rdmafsd_stay_get() or rdmafsd_stay_share()
  * @stay: what that has returned, or NULL
  *
  * Context: process, does not sleep.
