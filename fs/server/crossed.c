@@ -14,7 +14,8 @@
  * anew.  Its id is made of that handle, of the identity of the file system and of the directory in
  * it that is mounted; and so are its keys.  So a handle is ESTALE if another file system is mounted
  * there meanwhile, another directory of the same one, or none.  But after the server's start the
- * disk may be late: then such a handle waits (OFFLINE) for a while if none is mounted.
+ * disk may be late: then such a handle waits (OFFLINE) for a while if none is mounted, or if that
+ * fails which would mount it (autofs).
  *
  * While it is live it keeps the mount, so that umount(8) on this machine says EBUSY, as it does
  * where knfsd has crossed.  When nothing is open or locked there, no client may come back for

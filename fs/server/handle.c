@@ -370,6 +370,24 @@ static int rdmafsd_fh_find(struct rdmafsd_export **exp, const struct rfp_fh *fh,
 			   const struct rdmafs_xprt_source *source, struct dentry **dentry);
 
 /*
+ * The error if it can't be crossed at the directory of a handle.  A mount point may have become one
+ * no more just now, and an automount (autofs) fails in many ways while its disk is not there: these
+ * are for rdmafsd_crossed_missing(), whatever the error.
+ */
+static int rdmafsd_fh_cross_error(struct rdmafsd_export *above, int err)
+{
+	switch (err) {
+	case RFP_OFFLINE:
+	case -ENFILE:
+	case -ENOMEM:
+	case -EOVERFLOW:
+		return err;
+	default:
+		return rdmafsd_crossed_missing(above) == RFP_OFFLINE ? RFP_OFFLINE : err;
+	}
+}
+
+/*
  * Make an export live again that was crossed into.  Each handle is at least 16 bytes longer than
  * the one inside of it, which bounds this.
  */
@@ -387,8 +405,11 @@ static noinline_for_stack int rdmafsd_fh_cross(const struct rfp_fh *fh,
 	err = rdmafsd_fh_find(&above, &via, source, &dir);
 	if (!err && !rdmafsd_is_crossing(above, dir))
 		err = rdmafsd_crossed_missing(above);
-	if (!err)
+	if (!err) {
 		err = rdmafsd_crossed_get(above, dir, source, exp);
+		if (err)
+			err = rdmafsd_fh_cross_error(above, err);
+	}
 	dput(dir);
 	rdmafsd_export_put(above);
 	/* Another file system is there now; but that of the handle may be back while it ends. */
