@@ -187,7 +187,8 @@ struct rdmafsd_claim *rdmafsd_claim_new(const struct rdmafsd_export *exp,
 	INIT_LIST_HEAD(&claim->left);
 	if (!client)
 		return claim;
-	err = rdmafsd_stay_get(exp, &client->source, again, &claim->stay);
+	err = rdmafsd_stay_get(exp, &client->source,
+			       again ? RDMAFSD_STAY_AGAIN : RDMAFSD_STAY_OPEN, &claim->stay);
 	if (!err)
 		err = rdmafsd_opens_charge(client, again);
 	if (err) {
@@ -219,24 +220,31 @@ static bool rdmafsd_guesses_charge(struct rdmafsd_client *by)
  * rdmafsd_claim_guess - make a claim for clients that may have open what another one removes
  * @exp: the export of the file, in flight
  * @by:  the client that removes the file, referenced by the caller
+ * @why: out: if there is none, what there is too much or too little of
  *
  * The server does not know whether any client has the file open.  There may be as many of these
  * claims as opens, besides the opens.  The removals of one client may make no more than a part
- * of them, so that files that other clients remove are kept, too.
+ * of them, so that files that other clients remove are kept, too; and in a part of the file systems
+ * below an export only, as they keep these in use (staying.c).
  *
  * Context: process, may sleep; takes the lock of clients.
  * Return: the claim, in state NEW, to be put by rdmafsd_claim_free() or as any other; NULL:
  * there are too many, or there is no memory.
  */
 struct rdmafsd_claim *rdmafsd_claim_guess(const struct rdmafsd_export *exp,
-					  struct rdmafsd_client *by)
+					  struct rdmafsd_client *by, const char **why)
 {
 	struct rdmafsd_claim *claim;
+	int err = -ENOMEM;
 
+	*why = "max_opens";
 	if (!rdmafsd_guesses_charge(by))
 		return NULL;
 	claim = kzalloc(sizeof(*claim), GFP_KERNEL_ACCOUNT);
-	if (!claim || rdmafsd_stay_get(exp, &by->source, false, &claim->stay)) {
+	if (claim)
+		err = rdmafsd_stay_get(exp, &by->source, RDMAFSD_STAY_GUESS, &claim->stay);
+	if (err) {
+		*why = err == -ENFILE ? "many file systems below the export" : "memory";
 		kfree(claim);
 		atomic_dec(&rdmafsd_guesses);
 		atomic_dec(&by->guesses);

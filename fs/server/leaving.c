@@ -11,9 +11,10 @@
  * the client that had it open comes back.  So while clients may come back after the start of the
  * export (rdmafsd_export_unknown()) each file that loses its last name becomes an orphan until
  * that time is over.  Its claim is a guess.  There may be as many guesses as opens, which bounds
- * the inodes in memory, and one client's removals may make only a part of them.  No guess is made
- * for a file that was made in this life of the export (rdmafsd_opened_made()), as the server knows
- * its opens.  If the file system is full, all guesses go at once.
+ * the inodes in memory, and one client's removals may make only a part of them, in a part of the
+ * file systems below an export (staying.c).  No guess is made for a file that was made in this
+ * life of the export (rdmafsd_opened_made()), as the server knows its opens.  If the file system is
+ * full, all guesses go at once.
  *
  * No open may be missed between the look whether the file is open and the removal of the name.  So
  * the task that removes it holds the file's naming semaphore for writing, from
@@ -79,13 +80,14 @@ static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
 static struct rdmafsd_claim *rdmafsd_leaving_guess(struct rdmafsd_rq *rq, struct inode *inode)
 {
 	struct rdmafsd_claim *claim;
+	const char *why;
 
 	if (!rdmafsd_export_unknown(rq->exp) || rdmafsd_opened_is_made(rq->exp, inode))
 		return NULL;
-	claim = rdmafsd_claim_guess(rq->exp, rq->ses->client);
+	claim = rdmafsd_claim_guess(rq->exp, rq->ses->client, &why);
 	if (!claim)
-		pr_warn_ratelimited("%s: no room to keep what a client removes for others that may have it open and are not back yet (max_opens)\n",
-				    rq->exp->p.name);
+		pr_warn_ratelimited("%s: no room to keep what a client removes for others that may have it open and are not back yet (%s)\n",
+				    rq->exp->p.name, why);
 	return claim;
 }
 

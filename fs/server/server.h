@@ -490,7 +490,7 @@ void rdmafsd_opens_show(struct seq_file *m);
 struct rdmafsd_claim *rdmafsd_claim_new(const struct rdmafsd_export *exp,
 					struct rdmafsd_client *client, bool again);
 struct rdmafsd_claim *rdmafsd_claim_guess(const struct rdmafsd_export *exp,
-					  struct rdmafsd_client *by);
+					  struct rdmafsd_client *by, const char **why);
 void rdmafsd_opens_uncharge(struct rdmafsd_client *client);
 void rdmafsd_claim_free(struct rdmafsd_claim *claim);
 

@@ -14,6 +14,11 @@
  * off has it (cut.c), and so has the claim by which the next life of the export keeps the file for
  * that note.  So it is found by the export's id, which is the same in each life.  An open that is
  * made again joins it, and so is not refused.
+ *
+ * A guess, the claim for a file that a client has removed and that others may have open
+ * (leaving.c), keeps its export in use as well, until their time is over.  Guesses have stays of
+ * their own, and a bound of their own: what a client removes takes no room from what it may open,
+ * nor the other way round.
  */
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
@@ -29,12 +34,17 @@
  */
 #define RDMAFSD_STAYS_AGAIN	224
 
+/* In so many may a client have made guesses.  With all that it may have open it has not all. */
+#define RDMAFSD_STAYS_GUESS	24
+static_assert(RDMAFSD_STAYS_AGAIN + RDMAFSD_STAYS_GUESS < RDMAFSD_CROSSED_MAX);
+
 #define RDMAFSD_STAYS_BITS	8
 
 /**
- * struct rdmafsd_stay - what a client has open in an export, and in those below it
+ * struct rdmafsd_stay - what a client has open in an export, or its guesses, and in those below it
  * @node:   in the table of all
  * @export: id of the export
+ * @guess:  it is one of guesses
  * @source: the client
  * @above:  its stay in the export from which that was crossed into; NULL: that is none
  * @nr:     claims and notes of opens, and stays that have this one @above
@@ -43,6 +53,7 @@
 struct rdmafsd_stay {
 	struct hlist_node node;
 	u32 export;
+	bool guess;
 	struct rdmafs_xprt_source source;
 	struct rdmafsd_stay *above;
 	unsigned int nr;
@@ -59,13 +70,14 @@ static u32 rdmafsd_stay_key(const struct rdmafsd_export *exp,
 }
 
 static struct rdmafsd_stay *rdmafsd_stay_find(const struct rdmafsd_export *exp,
-					      const struct rdmafs_xprt_source *source)
+					      const struct rdmafs_xprt_source *source, bool guess)
 {
 	struct rdmafsd_stay *s;
 
 	lockdep_assert_held(&rdmafsd_stays_lock);
 	hash_for_each_possible(rdmafsd_stays, s, node, rdmafsd_stay_key(exp, source))
-		if (s->export == exp->p.id && !memcmp(&s->source, source, sizeof(*source)))
+		if (s->export == exp->p.id && s->guess == guess &&
+		    !memcmp(&s->source, source, sizeof(*source)))
 			return s;
 	return NULL;
 }
@@ -77,19 +89,27 @@ static struct rdmafsd_stay *rdmafsd_stay_top(struct rdmafsd_stay *s)
 	return s;
 }
 
+static const unsigned int rdmafsd_stays_most[] = {
+	[RDMAFSD_STAY_OPEN] = RDMAFSD_CROSSED_CLIENT,
+	[RDMAFSD_STAY_AGAIN] = RDMAFSD_STAYS_AGAIN,
+	[RDMAFSD_STAY_GUESS] = RDMAFSD_STAYS_GUESS,
+};
+
 /*
  * How many stays a client lacks of those that one in an export needs, with its own; -ENFILE: it may
  * not have as many as these below the export above all.
  */
 static int rdmafsd_stays_lacking(const struct rdmafsd_export *exp,
-				 const struct rdmafs_xprt_source *source, unsigned int most)
+				 const struct rdmafs_xprt_source *source,
+				 enum rdmafsd_stay_kind kind)
 {
+	unsigned int most = rdmafsd_stays_most[kind];
 	const struct rdmafsd_export *at;
 	struct rdmafsd_stay *s = NULL;
 	unsigned int lacking = 0, below = 0;
 
 	for (at = exp; at; at = at->parent) {
-		s = rdmafsd_stay_find(at, source);
+		s = rdmafsd_stay_find(at, source, kind == RDMAFSD_STAY_GUESS);
 		if (s)
 			break;
 		lacking++;
@@ -102,7 +122,7 @@ static int rdmafsd_stays_lacking(const struct rdmafsd_export *exp,
 
 /* Count one more in an export; @spare has as many as are lacking. */
 static struct rdmafsd_stay *rdmafsd_stay_join(const struct rdmafsd_export *exp,
-					      const struct rdmafs_xprt_source *source,
+					      const struct rdmafs_xprt_source *source, bool guess,
 					      struct hlist_head *spare)
 {
 	struct rdmafsd_stay *first = NULL, **link = &first, *s;
@@ -110,12 +130,13 @@ static struct rdmafsd_stay *rdmafsd_stay_join(const struct rdmafsd_export *exp,
 	bool old = false;
 
 	for (; exp && !old; exp = exp->parent) {
-		s = rdmafsd_stay_find(exp, source);
+		s = rdmafsd_stay_find(exp, source, guess);
 		old = s;
 		if (!old) {
 			s = hlist_entry(spare->first, struct rdmafsd_stay, node);
 			hlist_del_init(&s->node);
 			s->export = exp->p.id;
+			s->guess = guess;
 			s->source = *source;
 			hash_add(rdmafsd_stays, &s->node, rdmafsd_stay_key(exp, source));
 			below += !!exp->parent;
@@ -129,21 +150,20 @@ static struct rdmafsd_stay *rdmafsd_stay_join(const struct rdmafsd_export *exp,
 }
 
 /**
- * rdmafsd_stay_get - count that a client is about to have a file open in an export
+ * rdmafsd_stay_get - count that a client is about to have a claim in an export
  * @exp:    the export, in flight
  * @source: the client
- * @again:  it has proven that it had the file open before
+ * @kind:   what the claim is
  * @stay:   gets what is to be given to rdmafsd_stay_put(): NULL if the export is one that an
  *	    administrator has configured, or on an error
  *
  * Context: process, may sleep.
- * Return: 0; -ENFILE: the client has files open in too many file systems below that export; or
+ * Return: 0; -ENFILE: the client has such claims in too many file systems below that export; or
  * -ENOMEM.
  */
 int rdmafsd_stay_get(const struct rdmafsd_export *exp, const struct rdmafs_xprt_source *source,
-		     bool again, struct rdmafsd_stay **stay)
+		     enum rdmafsd_stay_kind kind, struct rdmafsd_stay **stay)
 {
-	unsigned int most = again ? RDMAFSD_STAYS_AGAIN : RDMAFSD_CROSSED_CLIENT;
 	int lacking, spares = 0;
 	struct rdmafsd_stay *s;
 	struct hlist_node *next;
@@ -154,9 +174,9 @@ int rdmafsd_stay_get(const struct rdmafsd_export *exp, const struct rdmafs_xprt_
 		return 0;
 	for (;;) {
 		spin_lock(&rdmafsd_stays_lock);
-		lacking = rdmafsd_stays_lacking(exp, source, most);
+		lacking = rdmafsd_stays_lacking(exp, source, kind);
 		if (lacking >= 0 && lacking <= spares)
-			*stay = rdmafsd_stay_join(exp, source, &spare);
+			*stay = rdmafsd_stay_join(exp, source, kind == RDMAFSD_STAY_GUESS, &spare);
 		spin_unlock(&rdmafsd_stays_lock);
 		if (lacking < 0 || *stay)
 			break;
