@@ -24,8 +24,13 @@
  * at a request that it is not mounted there any more (umount -l).
  *
  * Of those below one export there are RDMAFSD_CROSSED_MAX at most.  One that is not used makes room
- * for the next; if RDMAFSD_CROSSED_CLIENT were made for one client it has to be one of these.  In
- * so many may a client have files open, too, which keeps them (staying.c).
+ * for the next; if RDMAFSD_CROSSED_CLIENT were made for one client it is one of these, unless all
+ * of these are used: then it is another's, which comes back to that when it needs it.  In so many
+ * may a client have files open, too, which keeps them (staying.c).
+ *
+ * That one has made room does not keep the room for its next, which is made when the client asks
+ * again.  Where clients come to more than there may be, another may have been faster; then one
+ * more has to go.
  *
  * Ownership.  An export that was crossed into has references to the memory of the one above
  * (@parent) and to the directory that it covers (@over), until it has ended, and is in the list
@@ -243,7 +248,8 @@ static void rdmafsd_crossed_look(struct rdmafsd_crossed_search *s, struct rdmafs
 
 /*
  * The unused one below @top that was used least recently, with a reference; or NULL.  A client for
- * which very many were made takes none from others.
+ * which very many were made takes none from others, unless it uses all of its own: it is to see
+ * what is there also where it has files open in as many as it may.
  */
 static struct rdmafsd_export *rdmafsd_crossed_find_unused(struct rdmafsd_export *top,
 							  struct rdmafsd_crossed_search *s)
