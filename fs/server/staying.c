@@ -38,7 +38,7 @@
 #define RDMAFSD_STAYS_GUESS	24
 static_assert(RDMAFSD_STAYS_AGAIN + RDMAFSD_STAYS_GUESS < RDMAFSD_CROSSED_MAX);
 
-#define RDMAFSD_STAYS_BITS	8
+#define RDMAFSD_STAYS_BITS	12
 
 /**
  * struct rdmafsd_stay - what a client has open in an export, or its guesses, and in those below it
