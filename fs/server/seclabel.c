@@ -16,6 +16,11 @@
  * name.  The name is removed when the directory is not locked any more, as files' naming semaphores
  * come before that.
  *
+ * One case is left.  Some file systems make the object with another dentry than the one that they
+ * were given, and the name is looked up once more (rdmafsd_lookup_again()).  If that fails, for
+ * want of memory or as a disk fails, the request fails, and an object without that label stays:
+ * there is nothing to remove but what the name stands for later, which may be another object.
+ *
  * That others have done something to it in between, by which they learned its change cookie, makes
  * the label a change like any other: the cookie moves.
  */
