@@ -84,6 +84,30 @@ static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
 }
 
 /*
+ * Send CREATE with O_EXCL, and once more if the answer was lost with the session and nothing has
+ * been made.  The caller holds the directory's lock.
+ */
+static int rdmafs_by_name_excl(struct inode *dir, const struct qstr *name,
+			       struct rdmafs_by_name *b)
+{
+	struct rdmafs_resolve r;
+	bool again;
+	int err;
+
+	rdmafs_resolve_begin(&r, dir, NULL, NULL);
+	do {
+		err = rdmafs_by_name_ask(dir, name, b);
+		if (!err || !b->op || !rdmafs_op_unanswered(b->op))
+			return err;
+		/* What follows needs ops of the same pool. */
+		rdmafs_op_put(b->op);
+		b->op = NULL;
+		again = rdmafs_resolve_make(&r, RFP_CREATE, name, &err);
+	} while (again);
+	return err;
+}
+
+/*
  * Send CREATE, and once more if the server may have made the file and the answer was lost with the
  * session: the mode of the new file may deny the open to the caller that has made it.
  */
@@ -94,6 +118,8 @@ static int rdmafs_by_name_send(struct inode *dir, const struct qstr *name,
 	int session = atomic_read(&mnt->session);
 	int err;
 
+	if (b->how == RFP_CREATE_EXCL)
+		return rdmafs_by_name_excl(dir, name, b);
 	err = rdmafs_by_name_ask(dir, name, b);
 	if (err != -EACCES || b->how || session == atomic_read(&mnt->session))
 		return err;

@@ -6,7 +6,8 @@
  *			submount.c file systems below a mount, umount.c the end of a mount and
  *			umount -f
  *	op.c		from a request body to an errno; op_make.c makes what it runs; io.c READ
- *			and WRITE of file data
+ *			and WRITE of file data; unanswered.c calls whose answer was lost with the
+ *			session, by the rules of outcome.c
  *	cred.c		credentials of callers; access.c what they may do, without asking
  *	inode.c		inodes; attr.c their attributes, by the rules of coherence.c; setattr.c
  *			changes of them
@@ -96,6 +97,7 @@
 #include <linux/siphash.h>
 #include <linux/workqueue.h>
 #include "coherence.h"
+#include "outcome.h"
 #include "fs/proto/codec.h"
 #include "transport/xprt.h"
 
@@ -879,6 +881,43 @@ int rdmafs_op_errno(const struct rdmafs_op *op, int err);
 #define RDMAFS_EGRACE		10005
 #define RDMAFS_ENOGRACE		10006
 
+/* unanswered.c */
+
+/**
+ * struct rdmafs_resolve - a call whose answer may be lost with its session, on its maker's stack
+ * @dir:	the directories that it changes, or NULL
+ * @obj:	the object that it changes, or whose name it changes, or NULL
+ * @dir_change:	change cookies of @dir that were known before the call was sent last
+ * @obj_change:	that of @obj
+ * @dir_asked:	the server has shown the cookie of @dir since its answer was lost
+ * @dir_same:	each time it was the known one
+ * @nr:	which call it is
+ * @shown:	what else the server has shown
+ * @tries:	how often the call was made once more
+ */
+struct rdmafs_resolve {
+	struct inode *dir[2];
+	struct inode *obj;
+	u64 dir_change[2];
+	u64 obj_change;
+	bool dir_asked[2];
+	bool dir_same[2];
+	enum rfp_op nr;
+	struct rdmafs_shown shown;
+	unsigned int tries;
+};
+
+void rdmafs_resolve_begin(struct rdmafs_resolve *r, struct inode *dir, struct inode *dir2,
+			  struct inode *obj);
+bool rdmafs_op_unanswered(struct rdmafs_op *op);
+bool rdmafs_resolve_remove(struct rdmafs_resolve *r, enum rfp_op nr, const struct qstr *name,
+			   int *err);
+bool rdmafs_resolve_link(struct rdmafs_resolve *r, const struct qstr *name, int *err);
+bool rdmafs_resolve_rename(struct rdmafs_resolve *r, const struct qstr *old, struct inode *ndir,
+			   const struct qstr *new, struct inode *target, int *err);
+bool rdmafs_resolve_make(struct rdmafs_resolve *r, enum rfp_op nr, const struct qstr *name,
+			 int *err);
+
 /* cred.c */
 struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt);
 struct rdmafs_cred *rdmafs_cred_get(struct rdmafs_cred *cred);
@@ -970,6 +1009,7 @@ void rdmafs_access_note(struct inode *inode, struct rdmafs_op *op, const struct 
 int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask);
 
 /* attr.c */
+int rdmafs_attr_told(struct inode *inode, struct rfp_attr *attr);
 int rdmafs_attr_fetch(struct inode *inode, u32 *access);
 int rdmafs_attr_check(struct super_block *sb, const struct rfp_attr *attr);
 void rdmafs_attr_init(struct inode *inode, const struct rfp_attr *attr);

@@ -1,0 +1,373 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Usage: unanswered.py    in a directory on the mount; prints TAP
+
+The session is lost with the answer to a call, after the call was executed or before, and
+somebody else does something before the client asks what has become of it (fs/client/outcome.c).
+The call's result, what is there then, and what was counted have to fit.  Somebody else is a
+program on the server.
+"""
+
+import ctypes
+import errno
+import os
+import stat
+import threading
+
+import opens
+from guest import (attempt, counters, have_points, point_arm, point_count, point_fail,
+                   point_release, point_wait, proc_of, skip_all, tap_done)
+from opens import end_session, same, until
+
+# Operations (fs/proto/rdmafs_proto.h)
+CREATE, MKDIR, MKNOD, SYMLINK, LINK, UNLINK, RMDIR, RENAME = 7, 12, 13, 14, 15, 16, 17, 18
+
+COUNTS = ("lost_done", "lost_again", "lost_unknown")
+DONE, AGAIN, UNKNOWN = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+
+DIR = os.getcwd()
+BACK = os.path.join(os.environ["RDMAFS_BACKING"], os.path.relpath(DIR, os.environ["RDMAFS_MNT"]))
+
+
+def counted():
+    now = counters(opens.STATS)
+    return tuple(now[key] for key in COUNTS)
+
+
+def here(name):
+    return os.path.join(DIR, name)
+
+
+def there(name):
+    """As the server has it, past the client."""
+    return os.path.join(BACK, name)
+
+
+def ino(name):
+    """Of what the server has there, or None."""
+    try:
+        return os.lstat(there(name)).st_ino
+    except FileNotFoundError:
+        return None
+
+
+def put(path, data=b""):
+    with open(path, "wb") as f:
+        f.write(data)
+
+
+def crowd():
+    """Somebody makes a name in the directory, so that its cookie proves nothing."""
+    put(there("crowd"))
+    os.unlink(there("crowd"))
+
+
+def answered():
+    """
+    The server goes on with the call when it can't answer any more: a session waits for what it is
+    at work with, and that may answer as long as there is a connection.
+    """
+    same(point_wait("conn_drained"), True)
+    point_release("op_begin")
+    until("it is begun", lambda: point_count("op_begin", "held") == 0)
+    point_release("conn_drained")
+
+
+def lost(op, call, executed, between=lambda: None):
+    """
+    Makes the call, whose answer is lost with its session, and has somebody else act before the
+    client asks.  The errno, 0 if there was none, and what was counted.
+    """
+    points = ("op_begin", "op_undone", "conn_drained", "unanswered")
+    overdue = {point: point_count(point, "overdue") for point in points}
+    before, result = counted(), []
+
+    def make():
+        try:
+            call()
+            result.append(0)
+        except OSError as e:
+            result.append(e.errno)
+
+    if not executed:
+        point_fail("op_undone", 1, op)
+    point_arm("op_begin", 1, op)
+    point_arm("conn_drained")
+    point_arm("unanswered", 1, op)
+    maker = threading.Thread(target=make)
+    try:
+        maker.start()
+        same(point_wait("op_begin"), True)
+        end_session(answered)
+        same(point_wait("unanswered"), True)
+        between()
+    finally:
+        for point in points:
+            point_release(point)
+        maker.join()
+    for point, count in overdue.items():
+        same(point_count(point, "overdue"), count)
+    return result[0], tuple(now - then for now, then in zip(counted(), before))
+
+
+def exchange(a, b):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(-100, a.encode(), -100, b.encode(), 2):
+        raise OSError(ctypes.get_errno(), "renameat2")
+
+
+def clean(*names):
+    for name in names:
+        path = here(name)
+        if os.path.isdir(path) and not os.path.islink(path):
+            os.rmdir(path)
+        elif os.path.lexists(path):
+            os.unlink(path)
+
+
+def removed():
+    """a file that was removed is not looked for once more, and one that was not is removed"""
+    for executed, count in ((True, DONE), (False, AGAIN)):
+        for others in (lambda: None, crowd):
+            put(here("a"))
+            same(lost(UNLINK, lambda: os.unlink(here("a")), executed, others), (0, count))
+            same((ino("a"), os.path.exists(here("a"))), (None, False))
+
+
+def removed_and_made():
+    """what somebody has made under the name of a removed file stays"""
+    put(here("a"))
+    same(lost(UNLINK, lambda: os.unlink(here("a")), True, lambda: put(there("a"), b"new")), (0, DONE))
+    with open(here("a"), "rb") as f:
+        same(f.read(), b"new")
+    clean("a")
+
+
+def removed_and_linked():
+    """nor is the same file's name removed that somebody has made again"""
+    put(here("a"))
+    os.link(here("a"), here("b"))
+    same(lost(UNLINK, lambda: os.unlink(here("a")), True, lambda: os.link(there("b"), there("a"))),
+         (errno.EIO, UNKNOWN))
+    same(ino("a"), ino("b"))
+    same(os.stat(here("a")).st_nlink, 2)
+    clean("a", "b")
+
+
+def removed_by_others():
+    """a name that somebody else has removed is gone, and that is no error"""
+    put(here("a"))
+    same(lost(UNLINK, lambda: os.unlink(here("a")), False, lambda: os.unlink(there("a"))), (0, DONE))
+    same(os.path.exists(here("a")), False)
+
+
+def removed_open():
+    """a file that is open keeps its data, whether its name was removed by the lost call or not"""
+    for executed, count in ((True, DONE), (False, AGAIN)):
+        fd = os.open(here("a"), os.O_RDWR | os.O_CREAT)
+        os.write(fd, b"data")
+        os.fsync(fd)
+        same(lost(UNLINK, lambda: os.unlink(here("a")), executed), (0, count))
+        same((os.fstat(fd).st_nlink, os.pread(fd, 4, 0), ino("a")), (0, b"data", None))
+        os.close(fd)
+
+
+def removed_directory():
+    """directories are removed in the same way"""
+    for executed, count in ((True, DONE), (False, AGAIN)):
+        for others in (lambda: None, crowd):
+            os.mkdir(here("d"))
+            same(lost(RMDIR, lambda: os.rmdir(here("d")), executed, others), (0, count))
+            same(ino("d"), None)
+    os.mkdir(here("d"))
+    same(lost(RMDIR, lambda: os.rmdir(here("d")), True, lambda: os.mkdir(there("d"))), (0, DONE))
+    same(os.path.isdir(here("d")), True)
+    clean("d")
+
+
+def own_errors():
+    """a call that was not executed gets the errors that are its own"""
+    os.mkdir(here("d"))
+    # Of a name that it knows the client says by itself that it exists.
+    put(there("d/f"))
+    put(here("a"))
+    for executed in False, True:
+        same(lost(RMDIR, lambda: os.rmdir(here("d")), executed), (errno.ENOTEMPTY, AGAIN))
+        same(lost(LINK, lambda: os.link(here("a"), here("d/f")), executed), (errno.EEXIST, AGAIN))
+    clean("d/f", "d", "a")
+
+
+def linked():
+    """a name that was given is not given once more, and one that was not is"""
+    for executed, count in ((True, DONE), (False, AGAIN)):
+        for others in (lambda: None, crowd):
+            put(here("a"))
+            same(lost(LINK, lambda: os.link(here("a"), here("b")), executed, others), (0, count))
+            same((ino("b"), os.stat(here("b")).st_nlink), (ino("a"), 2))
+            clean("a", "b")
+
+
+def linked_and_removed():
+    """nor is a name given once more that somebody has removed, or replaced"""
+    for others in (lambda: os.unlink(there("b")),
+                   lambda: (put(there("c")), os.rename(there("c"), there("b")))):
+        put(here("a"))
+        os.stat(here("a"))
+        same(lost(LINK, lambda: os.link(here("a"), here("b")), True, others), (errno.EIO, UNKNOWN))
+        same(os.stat(here("a")).st_nlink, 1)
+        same(ino("b") == ino("a"), False)
+        clean("a", "b")
+
+
+def renamed():
+    """a file that was moved is not looked for under its old name, and one that was not is moved"""
+    os.mkdir(here("d"))
+    for executed, count in ((True, DONE), (False, AGAIN)):
+        for to in ("b", "d/b"):
+            for replaced in (False, True):
+                for others in (lambda: None, crowd):
+                    put(here("a"), b"moved")
+                    if replaced:
+                        put(here(to), b"replaced")
+                    number = ino("a")
+                    same(lost(RENAME, lambda t=to: os.rename(here("a"), here(t)), executed, others),
+                         (0, count))
+                    same((ino("a"), ino(to), os.path.exists(here("a"))), (None, number, False))
+                    with open(here(to), "rb") as f:
+                        same(f.read(), b"moved")
+                    clean(to)
+    clean("d")
+
+
+def renamed_and_back():
+    """what somebody has moved back, or on, or away, is left where it is"""
+    for others, a, b in ((lambda: os.rename(there("b"), there("a")), True, False),
+                         (lambda: os.rename(there("b"), there("c")), False, False),
+                         (lambda: os.link(there("b"), there("a")), True, True)):
+        put(here("a"))
+        number = ino("a")
+        same(lost(RENAME, lambda: os.rename(here("a"), here("b")), True, others),
+             (errno.EIO, UNKNOWN))
+        same((ino("a") == number, ino("b") == number), (a, b))
+        same((os.path.exists(here("a")), os.path.exists(here("b"))), (a, b))
+        clean("a", "b", "c")
+
+
+def renamed_and_made():
+    """what somebody has made under the old name stays"""
+    put(here("a"), b"moved")
+    same(lost(RENAME, lambda: os.rename(here("a"), here("b")), True,
+              lambda: put(there("a"), b"new")), (0, DONE))
+    for name, data in (("a", b"new"), ("b", b"moved")):
+        with open(here(name), "rb") as f:
+            same(f.read(), data)
+    clean("a", "b")
+
+
+def renamed_directory():
+    """directories are moved in the same way"""
+    os.mkdir(here("e"))
+    for executed, count in ((True, DONE), (False, AGAIN)):
+        for to in ("b", "e/b"):
+            os.mkdir(here("d"))
+            put(here("d/f"))
+            same(lost(RENAME, lambda t=to: os.rename(here("d"), here(t)), executed, crowd), (0, count))
+            same((ino("d"), os.listdir(here(to))), (None, ["f"]))
+            clean(f"{to}/f", to)
+    clean("e")
+
+
+def exchanged():
+    """two names are exchanged once"""
+    for executed, count in ((True, DONE), (False, AGAIN)):
+        for others in (lambda: None, crowd):
+            put(here("a"))
+            put(here("b"))
+            a, b = ino("a"), ino("b")
+            same(lost(RENAME, lambda: exchange(here("a"), here("b")), executed, others),
+                 (0, count))
+            same((ino("a"), ino("b")), (b, a))
+            same((os.stat(here("a")).st_ino, os.stat(here("b")).st_ino), (b, a))
+            clean("a", "b")
+
+
+MAKERS = (
+    ("mkdir", MKDIR, os.mkdir, os.rmdir),
+    ("symlink", SYMLINK, lambda path: os.symlink("target", path), os.unlink),
+    ("mkfifo", MKNOD, os.mkfifo, os.unlink),
+    ("O_EXCL", CREATE, lambda path: os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR)),
+     os.unlink),
+)
+
+
+def made():
+    """what was not made is made, if that is certain"""
+    for what, op, make, remove in MAKERS:
+        same((what, lost(op, lambda m=make: m(here("a")), False)), (what, (0, AGAIN)))
+        same((what, stat.S_IFMT(os.lstat(here("a")).st_mode) == stat.S_IFMT(os.lstat(there("a")).st_mode)),
+             (what, True))
+        remove(here("a"))
+
+
+def made_and_removed():
+    """what somebody has removed is not made once more"""
+    for what, op, make, remove in MAKERS:
+        got = lost(op, lambda m=make: m(here("a")), True, lambda r=remove: r(there("a")))
+        same((what, got, ino("a")), (what, (errno.EIO, UNKNOWN), None))
+        same((what, os.path.lexists(here("a"))), (what, False))
+
+
+def lost_twice():
+    """the second try may be lost, too"""
+    points = ("op_begin", "op_undone", "conn_drained", "unanswered")
+    before, result = counted(), []
+
+    def remove():
+        try:
+            os.unlink(here("a"))
+            result.append(0)
+        except OSError as e:
+            result.append(e.errno)
+
+    put(here("a"))
+    point_fail("op_undone", 2, UNLINK)
+    remover = None
+    try:
+        for _ in range(2):
+            point_arm("op_begin", 1, UNLINK)
+            point_arm("conn_drained")
+            # Who is held there because of the first loss goes on.
+            point_release("unanswered")
+            point_arm("unanswered", 1, UNLINK)
+            if not remover:
+                remover = threading.Thread(target=remove)
+                remover.start()
+            same(point_wait("op_begin"), True)
+            end_session(answered)
+            same(point_wait("unanswered"), True)
+    finally:
+        for point in points:
+            point_release(point)
+        if remover:
+            remover.join()
+    same((result, ino("a")), ([0], None))
+    same(tuple(now - then for now, then in zip(counted(), before)), (0, 2, 0))
+
+
+def main():
+    if not have_points():
+        skip_all("not a test kernel")
+    # Nothing here may wait for what is about to be mended.
+    os.chdir("/")
+    opens.DIR = DIR
+    opens.STATS = proc_of(os.environ["RDMAFS_MNT"]) + "/stats"
+    for test in (removed, removed_and_made, removed_and_linked, removed_by_others, removed_open,
+                 removed_directory, own_errors, linked, linked_and_removed, renamed,
+                 renamed_and_back, renamed_and_made, renamed_directory, exchanged, made,
+                 made_and_removed, lost_twice):
+        attempt(test)
+    tap_done()
+
+
+if __name__ == "__main__":
+    main()
