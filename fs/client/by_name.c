@@ -61,7 +61,7 @@ static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
 	op->once = b->locked;
 	/* Without O_EXCL a restarted server may execute it a second time. */
 	if (!(b->how & RFP_CREATE_EXCL))
-		op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
+		rdmafs_op_may_repeat(op);
 
 	if (!(b->how & RFP_CREATE_NOT))
 		rdmafs_attr_own_begin(dir);

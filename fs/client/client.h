@@ -767,6 +767,7 @@ struct rdmafs_io {
  *		that are recorded here (lock_request.c)
  * @once:	if the server answers EAGAIN the op fails, as its maker can't wait
  * @brief:	its maker tries again later, so that it waits for nothing but the answer
+ * @repeats:	after an error of the server it may be sent again: to execute it twice does no harm
  * @sent:	the last rdmafs_op_send() has handed it to transport
  * @twice:	it is synchronous, and may have been executed before it was answered last: it was
  *		answered in another session than that whose ids it has, or sent again after an error
@@ -809,6 +810,7 @@ struct rdmafs_op {
 	bool locks;
 	bool once;
 	bool brief;
+	bool repeats;
 	bool sent;
 	bool twice;
 	struct completion done;
@@ -856,6 +858,8 @@ int rdmafs_op_buf(struct rdmafs_op *op, enum rdmafs_xprt_dir dir, size_t size);
 void rdmafs_op_use_open(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *where);
 void rdmafs_op_use_source(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *where);
 void rdmafs_op_time(struct rdmafs_op *op);
+void rdmafs_op_may_repeat(struct rdmafs_op *op);
+void rdmafs_op_not_blindly(struct rdmafs_op *op);
 
 /* op.c */
 int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait);
@@ -917,6 +921,9 @@ bool rdmafs_resolve_rename(struct rdmafs_resolve *r, const struct qstr *old, str
 			   const struct qstr *new, struct inode *target, int *err);
 bool rdmafs_resolve_make(struct rdmafs_resolve *r, enum rfp_op nr, const struct qstr *name,
 			 int *err);
+bool rdmafs_resolve_change(struct rdmafs_resolve *r, enum rfp_op nr, bool there, int *err);
+bool rdmafs_resolve_size(struct rdmafs_resolve *r, u64 size, int *err);
+bool rdmafs_resolve_longer(struct rdmafs_resolve *r, u64 end, bool *longer, int *err);
 
 /* cred.c */
 struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt);

@@ -129,10 +129,10 @@ static const struct rfp_attr *rdmafs_clone_reply(struct rdmafs_copy *c, struct r
 
 /*
  * Send one request for the @count bytes that begin @off bytes behind the offsets.  @done gets how
- * many the server has done.
+ * many the server has done.  @lost: the answer was lost with the session.
  */
-static int rdmafs_copy_send(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u64 off, u64 count,
-			    u64 *done)
+static int rdmafs_copy_ask(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u64 off, u64 count,
+			   u64 *done, bool *lost)
 {
 	struct inode *inode = file_inode(c->to);
 	const struct rfp_attr *attr = NULL;
@@ -150,10 +150,14 @@ static int rdmafs_copy_send(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u6
 	req->count = cpu_to_le64(count);
 	req->flags = cpu_to_le32(flags);
 
-	if (!(flags & RFP_CLONE_DEDUPE))
+	/* What another client has written to the target since would be lost. */
+	if (!(flags & RFP_CLONE_DEDUPE)) {
 		op->fence = inode;
+		rdmafs_op_not_blindly(op);
+	}
 	rdmafs_attr_own_begin(inode);
 	err = rdmafs_op_run(op);
+	*lost = err && rdmafs_op_unanswered(op);
 	if (!err) {
 		attr = nr == RFP_COPY ? rdmafs_copy_reply(c, op, count, done) :
 					rdmafs_clone_reply(c, op, count, done);
@@ -161,13 +165,29 @@ static int rdmafs_copy_send(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u6
 	}
 	if (err) {
 		*done = 0;
-		c->unknown |= !rdmafs_copy_refused(op, err);
+		c->unknown |= !*lost && !rdmafs_copy_refused(op, err);
 	}
 	if (err == -EOPNOTSUPP && nr == RFP_CLONE)
 		WRITE_ONCE(RDMAFS_S(inode->i_sb)->no_clone, op->answered);
 	atomic64_inc(&RDMAFS_I(inode)->written);
 	rdmafs_attr_own_end(inode, attr, op->clock);
 	rdmafs_op_put(op);
+	return err;
+}
+
+/* Likewise, and once more if the answer was lost, and nothing was changed. */
+static int rdmafs_copy_send(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u64 off, u64 count,
+			    u64 *done)
+{
+	struct rdmafs_resolve r;
+	bool lost;
+	int err;
+
+	rdmafs_resolve_begin(&r, NULL, NULL, file_inode(c->to));
+	do {
+		err = rdmafs_copy_ask(c, nr, flags, off, count, done, &lost);
+	} while (lost && rdmafs_resolve_change(&r, nr, false, &err));
+	c->unknown |= lost;
 	return err;
 }
 

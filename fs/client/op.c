@@ -532,7 +532,7 @@ int rdmafs_op_run(struct rdmafs_op *op)
 		 * OFFLINE mean that it was not begun.
 		 */
 		if (nowait || (op->sent && err != -EAGAIN && err != -RDMAFS_EOFFLINE &&
-			       !(op->call.flags & RDMAFS_CALL_IDEMPOTENT)))
+			       !op->repeats))
 			break;
 		delay = rdmafs_op_backoff(op, &err);
 		if (!delay)

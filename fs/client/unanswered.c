@@ -123,6 +123,16 @@ static int rdmafs_resolve_name(struct rdmafs_resolve *r, struct inode *dir,
 	return err;
 }
 
+/* Ask for the object's attributes, and whether its cookie is the known one. */
+static int rdmafs_resolve_obj(struct rdmafs_resolve *r, struct rfp_attr *attr)
+{
+	int err = rdmafs_attr_told(r->obj, attr);
+
+	if (!err)
+		r->shown.same_obj = rdmafs_resolve_same(&r->obj_change, attr->change);
+	return err;
+}
+
 /* Begin to ask about a call, of which nothing is shown yet. */
 static void rdmafs_resolve_start(struct rdmafs_resolve *r, enum rfp_op nr)
 {
@@ -199,11 +209,8 @@ bool rdmafs_resolve_link(struct rdmafs_resolve *r, const struct qstr *name, int 
 
 	rdmafs_resolve_start(r, RFP_LINK);
 	asked = rdmafs_resolve_name(r, r->dir[0], name, NULL, &r->shown.name);
-	if (!asked && !r->shown.same_dir && r->shown.name != RDMAFS_STANDS_MEANT) {
-		asked = rdmafs_attr_told(r->obj, &attr);
-		if (!asked)
-			r->shown.same_obj = rdmafs_resolve_same(&r->obj_change, attr.change);
-	}
+	if (!asked && !r->shown.same_dir && r->shown.name != RDMAFS_STANDS_MEANT)
+		asked = rdmafs_resolve_obj(r, &attr);
 	return rdmafs_resolve_end(r, asked, rdmafs_outcome_link(&r->shown), err);
 }
 
@@ -249,4 +256,71 @@ bool rdmafs_resolve_make(struct rdmafs_resolve *r, enum rfp_op nr, const struct 
 	rdmafs_resolve_start(r, nr);
 	asked = rdmafs_resolve_name(r, r->dir[0], name, NULL, &r->shown.name);
 	return rdmafs_resolve_end(r, asked, rdmafs_outcome_make(&r->shown), err);
+}
+
+/**
+ * rdmafs_resolve_change - find out what has become of an unanswered change of an object
+ * @r:	   begun with the object
+ * @nr:	   the operation
+ * @there: the caller has seen that the object is as the change was to leave it
+ * @err:   out: as for rdmafs_resolve_remove()
+ *
+ * Context: process, may sleep; the wait is killable.  The task has no op, and keeps other changes
+ * of this mount away.
+ * Return: true if the call has changed nothing, and is to be made once more.
+ */
+bool rdmafs_resolve_change(struct rdmafs_resolve *r, enum rfp_op nr, bool there, int *err)
+{
+	struct rfp_attr attr;
+	int asked;
+
+	rdmafs_resolve_start(r, nr);
+	asked = rdmafs_resolve_obj(r, &attr);
+	return rdmafs_resolve_end(r, asked, rdmafs_outcome_change(r->shown.same_obj, there), err);
+}
+
+/**
+ * rdmafs_resolve_size - find out what has become of an unanswered SETATTR with a size
+ * @r:	  begun with the file
+ * @size: the new size, in bytes
+ * @err:  out: as for rdmafs_resolve_remove()
+ *
+ * Context: as rdmafs_resolve_change().
+ * Return: likewise.
+ */
+bool rdmafs_resolve_size(struct rdmafs_resolve *r, u64 size, int *err)
+{
+	struct rfp_attr attr;
+	bool there = false;
+	int asked;
+
+	rdmafs_resolve_start(r, RFP_SETATTR);
+	asked = rdmafs_resolve_obj(r, &attr);
+	if (!asked)
+		there = le64_to_cpu(attr.size) == size;
+	return rdmafs_resolve_end(r, asked, rdmafs_outcome_change(r->shown.same_obj, there), err);
+}
+
+/**
+ * rdmafs_resolve_longer - find out what has become of an unanswered FALLOCATE
+ * @r:	    begun with the file
+ * @end:    the file ends there, or behind it, if the request was executed; with U64_MAX that is no
+ *	    matter
+ * @longer: out: the file does, so that what is left of the request changes neither size nor data
+ * @err:    out: as for rdmafs_resolve_remove()
+ *
+ * Context: as rdmafs_resolve_change().
+ * Return: true if the request is to be sent once more; if @longer, such that it keeps the size.
+ */
+bool rdmafs_resolve_longer(struct rdmafs_resolve *r, u64 end, bool *longer, int *err)
+{
+	struct rfp_attr attr;
+	bool same;
+	int asked;
+
+	rdmafs_resolve_start(r, RFP_FALLOCATE);
+	asked = rdmafs_resolve_obj(r, &attr);
+	same = !asked && r->shown.same_obj;
+	*longer = !asked && !same && le64_to_cpu(attr.size) >= end;
+	return rdmafs_resolve_end(r, asked, rdmafs_outcome_change(same || *longer, false), err);
 }
