@@ -10,7 +10,7 @@ only_on rdmafs
 
 scenario ext4 --backing ext4 -- unanswered.py
 if [ "$scenario_scale" -eq 1 ]; then
-	for backing in xfs btrfs tmpfs; do
+	for backing in xfs btrfs; do
 		scenario $backing --backing $backing --size 400M -- unanswered.py
 	done
 fi

@@ -12,6 +12,7 @@ import ctypes
 import errno
 import os
 import stat
+import struct
 import threading
 
 import opens
@@ -20,7 +21,11 @@ from guest import (attempt, counters, have_points, point_arm, point_count, point
 from opens import end_session, same, until
 
 # Operations (fs/proto/rdmafs_proto.h)
-CREATE, MKDIR, MKNOD, SYMLINK, LINK, UNLINK, RMDIR, RENAME = 7, 12, 13, 14, 15, 16, 17, 18
+SETATTR, CREATE, WRITE, MKDIR, MKNOD, SYMLINK, LINK, UNLINK = 5, 7, 10, 12, 13, 14, 15, 16
+RMDIR, RENAME, SETXATTR, REMOVEXATTR, FALLOCATE, COPY = 17, 18, 23, 25, 26, 29
+
+# fallocate(2)
+KEEP_SIZE, PUNCH_HOLE = 1, 2
 
 COUNTS = ("lost_done", "lost_again", "lost_unknown")
 DONE, AGAIN, UNKNOWN = (1, 0, 0), (0, 1, 0), (0, 0, 1)
@@ -73,10 +78,10 @@ def answered():
     point_release("conn_drained")
 
 
-def lost(op, call, executed, between=lambda: None):
+def lost(op, call, executed, between=lambda: None, asks=True):
     """
     Makes the call, whose answer is lost with its session, and has somebody else act before the
-    client asks.  The errno, 0 if there was none, and what was counted.
+    client asks, if it does.  The errno, 0 if there was none, and what was counted.
     """
     points = ("op_begin", "op_undone", "conn_drained", "unanswered")
     overdue = {point: point_count(point, "overdue") for point in points}
@@ -99,7 +104,8 @@ def lost(op, call, executed, between=lambda: None):
         maker.start()
         same(point_wait("op_begin"), True)
         end_session(answered)
-        same(point_wait("unanswered"), True)
+        if asks:
+            same(point_wait("unanswered"), True)
         between()
     finally:
         for point in points:
@@ -317,6 +323,174 @@ def made_and_removed():
         same((what, os.path.lexists(here("a"))), (what, False))
 
 
+def read_there(name):
+    with open(there(name), "rb") as f:
+        return f.read()
+
+
+def touch(name):
+    """Somebody changes a file, and neither its size nor its data."""
+    os.chmod(there(name), 0o640)
+
+
+def opened(data=b"0123456789" * 1000, flags=os.O_RDWR):
+    """A file with data that is on the server, open."""
+    fd = os.open(here("a"), flags | os.O_CREAT | os.O_TRUNC)
+    os.write(fd, data)
+    os.fsync(fd)
+    return fd
+
+
+def resized():
+    """a file is cut, or made longer, once"""
+    for size in 4321, 23456:
+        for executed, others, count in ((True, lambda: None, DONE), (False, lambda: None, AGAIN),
+                                        (True, lambda: touch("a"), DONE)):
+            fd = opened()
+            same(lost(SETATTR, lambda f=fd, s=size: os.ftruncate(f, s), executed, others), (0, count))
+            same((os.fstat(fd).st_size, os.stat(there("a")).st_size), (size, size))
+            want = (b"0123456789" * 1000)[:size].ljust(size, b"\0")
+            same(os.pread(fd, 30000, 0) == want and read_there("a") == want, True)
+            os.close(fd)
+            clean("a")
+
+
+def resized_and_written():
+    """what somebody has written behind a new end is not cut off"""
+    fd = opened()
+
+    def append():
+        with open(there("a"), "ab") as f:
+            f.write(b"written since")
+
+    same(lost(SETATTR, lambda: os.ftruncate(fd, 100), True, append), (errno.EIO, UNKNOWN))
+    want = b"0123456789" * 10 + b"written since"
+    same((read_there("a"), os.fstat(fd).st_size, os.pread(fd, 200, 0)), (want, len(want), want))
+    os.ftruncate(fd, 50)
+    same((read_there("a"), os.pread(fd, 200, 0)), (want[:50], want[:50]))
+    os.close(fd)
+    clean("a")
+
+
+def resized_by_others():
+    """nor is a file cut whose size somebody has changed, though it was not cut before"""
+    fd = opened()
+    same(lost(SETATTR, lambda: os.ftruncate(fd, 100), False, lambda: os.truncate(there("a"), 5000)),
+         (errno.EIO, UNKNOWN))
+    same(os.stat(there("a")).st_size, 5000)
+    os.close(fd)
+    clean("a")
+
+
+def allocated():
+    """space is had, and the size is right, whether it was asked for once or twice"""
+    for executed in True, False:
+        fd = opened()
+        same(lost(FALLOCATE, lambda f=fd: os.posix_fallocate(f, 0, 50000), executed), (0, AGAIN))
+        same((os.fstat(fd).st_size, os.stat(there("a")).st_size), (50000, 50000))
+        os.close(fd)
+        clean("a")
+    fd = opened()
+    same(lost(FALLOCATE, lambda: os.posix_fallocate(fd, 0, 50000), True,
+              lambda: os.truncate(there("a"), 20000)), (errno.EIO, UNKNOWN))
+    same((os.fstat(fd).st_size, os.stat(there("a")).st_size), (20000, 20000))
+    os.close(fd)
+    clean("a")
+
+
+def punched():
+    """what somebody has written into a hole stays"""
+    def punch(fd):
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.fallocate(fd, KEEP_SIZE | PUNCH_HOLE, ctypes.c_long(0), ctypes.c_long(4096)):
+            raise OSError(ctypes.get_errno(), "fallocate")
+
+    def write():
+        with open(there("a"), "r+b") as f:
+            f.write(b"written since")
+
+    fd = opened()
+    same(lost(FALLOCATE, lambda: punch(fd), False), (0, AGAIN))
+    same((read_there("a")[:4096], os.pread(fd, 4096, 0)), (bytes(4096), bytes(4096)))
+    same(lost(FALLOCATE, lambda: punch(fd), True, write), (errno.EIO, UNKNOWN))
+    want = b"written since".ljust(4096, b"\0")
+    same((read_there("a")[:4096], os.pread(fd, 4096, 0)), (want, want))
+    os.close(fd)
+    clean("a")
+
+
+def copied():
+    """nor is a copy made once more over what somebody has written since"""
+    put(here("b"), b"source" * 1000)
+
+    def write():
+        with open(there("a"), "r+b") as f:
+            f.write(b"written since")
+
+    source, fd = os.open(here("b"), os.O_RDONLY), opened()
+    same(lost(COPY, lambda: os.copy_file_range(source, fd, 6000, 0, 0), False), (0, AGAIN))
+    same(read_there("a")[:6000] == b"source" * 1000, True)
+    same(lost(COPY, lambda: os.copy_file_range(source, fd, 6000, 0, 0), True, write),
+         (errno.EIO, UNKNOWN))
+    want = b"written since" + (b"source" * 1000)[13:]
+    same(read_there("a")[:6000] == want and os.pread(fd, 6000, 0) == want, True)
+    for one in fd, source:
+        os.close(one)
+    clean("a", "b")
+
+
+def appended():
+    """a record that was appended is there once, and one that was not is appended"""
+    fd = opened(b"first\n", os.O_WRONLY | os.O_APPEND)
+    same(lost(WRITE, lambda: os.write(fd, b"second\n"), False), (0, AGAIN))
+    same(read_there("a"), b"first\nsecond\n")
+    same(lost(WRITE, lambda: os.write(fd, b"third\n"), True), (errno.EIO, UNKNOWN))
+    same(read_there("a"), b"first\nsecond\nthird\n")
+    os.write(fd, b"fourth\n")
+    same(read_there("a"), b"first\nsecond\nthird\nfourth\n")
+    os.close(fd)
+    with open(here("a"), "rb") as f:
+        same(f.read(), b"first\nsecond\nthird\nfourth\n")
+    clean("a")
+
+
+def attributes():
+    """extended attributes are set, replaced and removed once"""
+    put(here("a"))
+    # One that may be there is sent again by transport, unasked.
+    os.setxattr(here("a"), "user.a", b"old")
+    for executed, count in ((True, DONE), (False, AGAIN)):
+        same(lost(SETXATTR, lambda e=executed: os.setxattr(here("a"), "user.a", str(e).encode(),
+                                                           os.XATTR_REPLACE), executed), (0, count))
+        same(os.getxattr(there("a"), "user.a"), str(executed).encode())
+    for executed, count in ((True, DONE), (False, AGAIN)):
+        os.setxattr(here("a"), "user.a", b"old")
+        same(lost(REMOVEXATTR, lambda: os.removexattr(here("a"), "user.a"), executed), (0, count))
+        same(os.listxattr(there("a")), [])
+    same(lost(SETXATTR, lambda: os.setxattr(here("a"), "user.b", b"1", os.XATTR_CREATE), False),
+         (0, AGAIN))
+    same(lost(SETXATTR, lambda: os.setxattr(here("a"), "user.c", b"1", os.XATTR_CREATE), True),
+         (errno.EIO, UNKNOWN))
+    clean("a")
+
+
+def plain_attribute():
+    """one that may be there or not is set in any case, and so is an ACL"""
+    put(here("a"))
+    for executed in True, False:
+        value = str(executed).encode()
+        got = lost(SETXATTR, lambda v=value: os.setxattr(here("a"), "user.a", v), executed, asks=False)
+        same((got, os.getxattr(there("a"), "user.a")), ((0, (0, 0, 0)), value))
+    for executed in True, False:
+        # user::rw- user:1:r-- group::r-- mask::r-- other::r--
+        acl = struct.pack("<I" + "HHI" * 5, 2, 1, 6, 2**32 - 1, 2, 4, 1, 4, 4, 2**32 - 1,
+                          16, 4, 2**32 - 1, 32, 4 * executed, 2**32 - 1)
+        same(lost(SETXATTR, lambda a=acl: os.setxattr(here("a"), "system.posix_acl_access", a), executed,
+                  asks=False), (0, (0, 0, 0)))
+        same(os.stat(there("a")).st_mode & 0o777, 0o644 if executed else 0o640)
+    clean("a")
+
+
 def lost_twice():
     """the second try may be lost, too"""
     points = ("op_begin", "op_undone", "conn_drained", "unanswered")
@@ -364,7 +538,9 @@ def main():
     for test in (removed, removed_and_made, removed_and_linked, removed_by_others, removed_open,
                  removed_directory, own_errors, linked, linked_and_removed, renamed,
                  renamed_and_back, renamed_and_made, renamed_directory, exchanged, made,
-                 made_and_removed, lost_twice):
+                 made_and_removed, resized, resized_and_written,
+                 resized_by_others, allocated, punched, copied, appended, attributes, plain_attribute,
+                 lost_twice):
         attempt(test)
     tap_done()
 
