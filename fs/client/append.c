@@ -19,6 +19,7 @@
 #include "client.h"
 #include "direct.h"
 #include "trace.h"
+#include "unanswered.h"
 
 /*
  * Keep mappings from storing into the file, and have at the server what is cached here, so that

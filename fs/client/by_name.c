@@ -9,6 +9,7 @@
 #include <linux/namei.h>
 #include "transport/points.h"
 #include "client.h"
+#include "unanswered.h"
 
 /**
  * struct rdmafs_by_name - a file to be opened by its name, and perhaps made

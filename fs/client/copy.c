@@ -31,6 +31,7 @@
 #include "client.h"
 #include "transport/points.h"
 #include "trace.h"
+#include "unanswered.h"
 
 /* COMMIT is sent when this many bytes have been copied, and the locks are given back. */
 #define RDMAFS_COPY_BATCH	SZ_256M

@@ -18,6 +18,7 @@
 #include <linux/sizes.h>
 #include <linux/splice.h>
 #include "client.h"
+#include "unanswered.h"
 
 /**
  * rdmafs_open_flags - tell for what the server is to open a file

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include "transport/points.h"
 #include "client.h"
+#include "unanswered.h"
 
 /**
  * struct rdmafs_make - an object to be made

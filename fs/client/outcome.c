@@ -84,13 +84,16 @@ enum rdmafs_outcome rdmafs_outcome_rename(const struct rdmafs_shown *s, bool exc
 
 /**
  * rdmafs_outcome_make - judge a call that makes an object: MKDIR, MKNOD, SYMLINK, exclusive CREATE
- * @s: what the server shows; only @same_dir counts
+ * @s:	    what the server shows; only @same_dir counts
+ * @proved: it knows the object as that which this very call has made
  *
  * Context: any.
  * Return: what has become of it.
  */
-enum rdmafs_outcome rdmafs_outcome_make(const struct rdmafs_shown *s)
+enum rdmafs_outcome rdmafs_outcome_make(const struct rdmafs_shown *s, bool proved)
 {
+	if (proved)
+		return RDMAFS_OUTCOME_DONE;
 	return s->same_dir ? RDMAFS_OUTCOME_AGAIN : RDMAFS_OUTCOME_UNKNOWN;
 }
 

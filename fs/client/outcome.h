@@ -56,7 +56,7 @@ struct rdmafs_shown {
 enum rdmafs_outcome rdmafs_outcome_remove(const struct rdmafs_shown *s);
 enum rdmafs_outcome rdmafs_outcome_link(const struct rdmafs_shown *s);
 enum rdmafs_outcome rdmafs_outcome_rename(const struct rdmafs_shown *s, bool exchange);
-enum rdmafs_outcome rdmafs_outcome_make(const struct rdmafs_shown *s);
+enum rdmafs_outcome rdmafs_outcome_make(const struct rdmafs_shown *s, bool proved);
 enum rdmafs_outcome rdmafs_outcome_change(bool same, bool there);
 
 #endif

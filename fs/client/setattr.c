@@ -14,6 +14,7 @@
 #include <linux/posix_acl.h>
 #include "client.h"
 #include "transport/points.h"
+#include "unanswered.h"
 
 static void rdmafs_put_time(struct rfp_time *t, const struct timespec64 *ts)
 {

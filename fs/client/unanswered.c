@@ -22,6 +22,7 @@
 #include "client.h"
 #include "transport/points.h"
 #include "trace.h"
+#include "unanswered.h"
 
 static u64 rdmafs_known_change(struct inode *inode)
 {
@@ -239,9 +240,41 @@ bool rdmafs_resolve_rename(struct rdmafs_resolve *r, const struct qstr *old, str
 }
 
 /**
- * rdmafs_resolve_make - find out what has become of an unanswered MKDIR, MKNOD, SYMLINK or CREATE
+ * rdmafs_resolve_look - ask for the name of an unanswered call that makes an object
+ * @r:	  begun with the directory; @shown of it is out
+ * @nr:	  the call
+ * @name: the name of the new object
+ *
+ * To be followed by rdmafs_resolve_made().
+ *
+ * Context: as rdmafs_resolve_remove().
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_resolve_look(struct rdmafs_resolve *r, enum rfp_op nr, const struct qstr *name)
+{
+	rdmafs_resolve_start(r, nr);
+	return rdmafs_resolve_name(r, r->dir[0], name, NULL, &r->shown.name);
+}
+
+/**
+ * rdmafs_resolve_made - find out what has become of an unanswered call that makes an object
+ * @r:	    as for rdmafs_resolve_look()
+ * @asked:  0, or why nothing is known
+ * @proved: the server has recognised the object as that which the call has made
+ * @err:    out: 0: it is made; -EIO: that is not known; -EINTR: nor is it, the task was killed
+ *
+ * Context: process.
+ * Return: true if the call has changed nothing, and is to be made once more.
+ */
+bool rdmafs_resolve_made(struct rdmafs_resolve *r, int asked, bool proved, int *err)
+{
+	return rdmafs_resolve_end(r, asked, rdmafs_outcome_make(&r->shown, proved), err);
+}
+
+/**
+ * rdmafs_resolve_make - find out what has become of an unanswered MKDIR, MKNOD or SYMLINK
  * @r:	  begun with the directory
- * @nr:	  which of them; CREATE with RFP_CREATE_EXCL only
+ * @nr:	  which of them
  * @name: the name of the new object
  * @err:  out: -EIO: it is not known; -EINTR: nor is it, the task was killed
  *
@@ -251,11 +284,7 @@ bool rdmafs_resolve_rename(struct rdmafs_resolve *r, const struct qstr *old, str
 bool rdmafs_resolve_make(struct rdmafs_resolve *r, enum rfp_op nr, const struct qstr *name,
 			 int *err)
 {
-	int asked;
-
-	rdmafs_resolve_start(r, nr);
-	asked = rdmafs_resolve_name(r, r->dir[0], name, NULL, &r->shown.name);
-	return rdmafs_resolve_end(r, asked, rdmafs_outcome_make(&r->shown), err);
+	return rdmafs_resolve_made(r, rdmafs_resolve_look(r, nr, name), false, err);
 }
 
 /**

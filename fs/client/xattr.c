@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include <linux/xattr.h>
 #include "client.h"
+#include "unanswered.h"
 
 /* Get the size from a reply, and copy the data unless only the size was asked for. */
 static int rdmafs_xattr_take(struct rdmafs_op *op, void *value, size_t size)

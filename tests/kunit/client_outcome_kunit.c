@@ -157,7 +157,7 @@ static enum rdmafs_outcome judge(const struct world *w, const struct world *know
 		s.swapped = w->name[A] && w->name[A] == known->name[B];
 		return rdmafs_outcome_rename(&s, call == EXCHANGE);
 	default:
-		return rdmafs_outcome_make(&s);
+		return rdmafs_outcome_make(&s, false);
 	}
 }
 
@@ -291,9 +291,10 @@ static void made_by_others(struct kunit *test)
 {
 	struct rdmafs_shown s = { .name = RDMAFS_STANDS_OTHER };
 
-	KUNIT_EXPECT_EQ(test, rdmafs_outcome_make(&s), RDMAFS_OUTCOME_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, rdmafs_outcome_make(&s, false), RDMAFS_OUTCOME_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, rdmafs_outcome_make(&s, true), RDMAFS_OUTCOME_DONE);
 	s.same_dir = true;
-	KUNIT_EXPECT_EQ(test, rdmafs_outcome_make(&s), RDMAFS_OUTCOME_AGAIN);
+	KUNIT_EXPECT_EQ(test, rdmafs_outcome_make(&s, false), RDMAFS_OUTCOME_AGAIN);
 }
 
 /* A file that others have changed is not changed once more, unless it is as it is to be. */
