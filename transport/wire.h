@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The wire format of transport, draft-9.  All fields are little-endian and of fixed size;
+ * The wire format of transport, draft-10.  All fields are little-endian and of fixed size;
  * reserved fields are zero, and the receiver checks that.  Documentation/protocol.rst has the
  * message sequences.
  *
@@ -25,7 +25,7 @@
 #include <linux/types.h>
 
 #define RXP_WIRE_MAGIC		0x53464452	/* "RDFS" */
-#define RXP_WIRE_VERSION	0x8009		/* draft-9 */
+#define RXP_WIRE_VERSION	0x800a		/* draft-10 */
 
 /**
  * struct rxp_wire_cm - private data of a connection request and its accept; 48 bytes

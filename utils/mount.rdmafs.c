@@ -30,7 +30,7 @@
 #include <unistd.h>
 #include "mountopts.h"
 
-#define VERSION "draft-9"
+#define VERSION "draft-10"
 #define FSTYPE "rdmafs"
 #define DEFAULT_PORT "20060"
 

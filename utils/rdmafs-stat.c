@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include "json.h"
 
-#define VERSION "draft-9"
+#define VERSION "draft-10"
 
 static const char *proc_dir = "/proc/fs/rdmafs";
 

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define VERSION "draft-9"
+#define VERSION "draft-10"
 #define INSTANCE "/sys/kernel/tracing/instances/rdmafs-trace"
 #define WIDTH 40		/* characters of the drawing */
 #define STEP_MAX 24

@@ -21,7 +21,7 @@
 #include "config.h"
 #include "json.h"
 
-#define VERSION		"draft-9"
+#define VERSION		"draft-10"
 #define DEFAULT_DIR	"/etc/rdmafs"
 #define DEFAULT_FILE	DEFAULT_DIR "/exports.conf"
 

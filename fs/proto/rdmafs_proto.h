@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The file protocol of rdmafs, draft-9: the contents of the bodies of
+ * The file protocol of rdmafs, draft-10: the contents of the bodies of
  * transport's requests and replies.  Documentation/protocol.rst says the same
  * in prose.
  *
@@ -513,12 +513,15 @@ struct rfp_open_rep {
 #define RFP_CREATE_AGAIN 0x4	/* sent before, in a session that was lost with the reply */
 
 /**
- * struct rfp_create_req - 24 bytes; then fh, and for CREATE name
+ * struct rfp_create_req - 32 bytes; then fh, and for CREATE name
  * @req:   common part
  * @mode:  permissions; the umask may be applied already if the file system has no POSIX ACLs
  * @umask: the caller's umask, which the server applies if there is no default ACL
  * @flags: RFP_OPEN_*
- * @how:   RFP_CREATE_EXCL, RFP_CREATE_NOT, RFP_CREATE_AGAIN or 0; TMPFILE: RFP_CREATE_EXCL or 0
+ * @how:   RFP_CREATE_EXCL, RFP_CREATE_NOT, RFP_CREATE_AGAIN, RFP_CREATE_EXCL with RFP_CREATE_AGAIN,
+ *	   or 0; TMPFILE: RFP_CREATE_EXCL or 0
+ * @verifier: CREATE with RFP_CREATE_EXCL: a random number by which the server knows the file that
+ *	   this request has made; else, and in TMPFILE, 0
  */
 struct rfp_create_req {
 	struct rfp_req req;
@@ -526,6 +529,7 @@ struct rfp_create_req {
 	__le32 umask;
 	__le32 flags;
 	__le32 how;
+	__le64 verifier;
 } __packed;
 
 /**

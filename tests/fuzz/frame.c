@@ -237,7 +237,7 @@ static int cm_verdict(const u8 *m, u32 len, u32 limit)
 
 	if (len < 48 || le(m, 4) != 0x53464452)
 		return -EPROTO;
-	if (le(m + 4, 2) != 0x8009)
+	if (le(m + 4, 2) != 0x800a)
 		return -EPROTONOSUPPORT;
 	index = m[6];
 	count = m[7];

@@ -45,7 +45,7 @@ def keys(*rkeys, pad=0):
     return struct.pack(f"<HH{len(rkeys)}I", len(rkeys), pad, *rkeys)
 
 
-def cm(magic=0x53464452, version=0x8009, index=0, count=2, recv_size=8192, data_max=4 * MIB,
+def cm(magic=0x53464452, version=0x800a, index=0, count=2, recv_size=8192, data_max=4 * MIB,
        features=0, slots=64, reserve=8, incarnation=0, session=bytes(16)):
     return struct.pack("<IHBBIIIHHII", magic, version, index, count, recv_size, data_max,
                        features, slots, reserve, incarnation, 20000) + session

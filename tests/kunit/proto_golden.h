@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Golden bytes, as of draft-9: one body of every kind, as it is on the wire.
+ * Golden bytes, as of draft-10: one body of every kind, as it is on the wire.
  *
  * The bytes follow Documentation/protocol.rst, field by field; the functions beside them fill
  * the same values into the structs by name.  If a field moves, grows or changes its byte order,
@@ -187,6 +187,7 @@ static const u8 gold_create_req[] = {
 	0x21, 0x22, 0x23, 0x24,	/* umask */
 	0x31, 0x32, 0x33, 0x34,	/* flags */
 	0x41, 0x42, 0x43, 0x44,	/* how */
+	0x51, 0x52, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58,	/* verifier */
 };
 
 static void fill_create_req(void *body)
@@ -197,6 +198,7 @@ static void fill_create_req(void *body)
 	b->umask = cpu_to_le32(0x24232221);
 	b->flags = cpu_to_le32(0x34333231);
 	b->how = cpu_to_le32(0x44434241);
+	b->verifier = cpu_to_le64(0x5857565554535251ULL);
 }
 
 static const u8 gold_tmpfile_req[] = {
@@ -207,6 +209,7 @@ static const u8 gold_tmpfile_req[] = {
 	0x21, 0x22, 0x23, 0x24,	/* umask */
 	0x31, 0x32, 0x33, 0x34,	/* flags */
 	0x41, 0x42, 0x43, 0x44,	/* how */
+	0x51, 0x52, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58,	/* verifier */
 };
 
 static const u8 gold_close_req[] = {

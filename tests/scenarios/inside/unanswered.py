@@ -323,6 +323,55 @@ def made_and_removed():
         same((what, os.path.lexists(here("a"))), (what, False))
 
 
+def exclusively(result, mode=0o644):
+    """Makes a file, and leaves its descriptor in result."""
+    result.append(os.open(here("a"), os.O_CREAT | os.O_EXCL | os.O_RDWR, mode))
+
+
+def made_exclusively():
+    """a file that was made by the lost call is its maker's, who may write to it whatever its mode is"""
+    for executed, count in ((True, DONE), (False, AGAIN)):
+        for others in (lambda: None, crowd) if executed else (lambda: None,):
+            made_here = []
+            same(lost(CREATE, lambda m=made_here: exclusively(m, 0o444), executed, others), (0, count))
+            fd, = made_here
+            os.write(fd, b"mine")
+            os.fsync(fd)
+            same((os.fstat(fd).st_ino, read_there("a")), (ino("a"), b"mine"))
+            os.close(fd)
+            clean("a")
+
+
+def made_by_others():
+    """a file that somebody else has made, or has looked into, is not taken for one's own"""
+    def replace():
+        os.unlink(there("a"))
+        put(there("a"))
+
+    def write():
+        with open(there("a"), "ab") as f:
+            f.write(b"theirs")
+
+    # Who has an empty file of the same name may have made it just then.
+    for executed, others, data in ((False, lambda: put(there("a")), b""), (True, replace, b""),
+                                   (True, write, b"theirs")):
+        made_here = []
+        same(lost(CREATE, lambda m=made_here: exclusively(m), executed, others), (errno.EIO, UNKNOWN))
+        same((made_here, read_there("a")), ([], data))
+        clean("a")
+
+
+def not_known():
+    """if the server could not note whose it is, nobody knows"""
+    point_fail("verifier_keep")
+    try:
+        same(lost(CREATE, lambda: exclusively([]), True), (errno.EIO, UNKNOWN))
+    finally:
+        point_release("verifier_keep")
+    same(read_there("a"), b"")
+    clean("a")
+
+
 def read_there(name):
     with open(there(name), "rb") as f:
         return f.read()
@@ -538,7 +587,7 @@ def main():
     for test in (removed, removed_and_made, removed_and_linked, removed_by_others, removed_open,
                  removed_directory, own_errors, linked, linked_and_removed, renamed,
                  renamed_and_back, renamed_and_made, renamed_directory, exchanged, made,
-                 made_and_removed, resized, resized_and_written,
+                 made_and_removed, made_exclusively, made_by_others, not_known, resized, resized_and_written,
                  resized_by_others, allocated, punched, copied, appended, attributes, plain_attribute,
                  lost_twice):
         attempt(test)
