@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Usage: unanswered.py    in a directory on the mount; prints TAP
+"""Usage: unanswered.py [TEST]...    in a directory on the mount; prints TAP
 
 The session is lost with the answer to a call, after the call was executed or before, and
 somebody else does something before the client asks what has become of it (fs/client/outcome.c).
@@ -13,6 +13,7 @@ import errno
 import os
 import stat
 import struct
+import sys
 import threading
 
 import opens
@@ -577,6 +578,13 @@ def lost_twice():
     same(tuple(now - then for now, then in zip(counted(), before)), (0, 2, 0))
 
 
+TESTS = (removed, removed_and_made, removed_and_linked, removed_by_others, removed_open,
+         removed_directory, own_errors, linked, linked_and_removed, renamed, renamed_and_back,
+         renamed_and_made, renamed_directory, exchanged, made, made_and_removed, made_exclusively,
+         made_by_others, not_known, resized, resized_and_written, resized_by_others, allocated,
+         punched, copied, appended, attributes, plain_attribute, lost_twice)
+
+
 def main():
     if not have_points():
         skip_all("not a test kernel")
@@ -584,12 +592,7 @@ def main():
     os.chdir("/")
     opens.DIR = DIR
     opens.STATS = proc_of(os.environ["RDMAFS_MNT"]) + "/stats"
-    for test in (removed, removed_and_made, removed_and_linked, removed_by_others, removed_open,
-                 removed_directory, own_errors, linked, linked_and_removed, renamed,
-                 renamed_and_back, renamed_and_made, renamed_directory, exchanged, made,
-                 made_and_removed, made_exclusively, made_by_others, not_known, resized, resized_and_written,
-                 resized_by_others, allocated, punched, copied, appended, attributes, plain_attribute,
-                 lost_twice):
+    for test in [globals()[name] for name in sys.argv[1:]] or TESTS:
         attempt(test)
     tap_done()
 
