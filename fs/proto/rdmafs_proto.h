@@ -911,18 +911,20 @@ struct rfp_setflags_req {
 } __packed;
 
 #define RFP_CLONE_DEDUPE 0x1	/* only if the bytes are equal; RFP_EBADE: they are not */
+#define RFP_CLONE_COMPARE 0x2	/* nothing is shared; RFP_EBADE: the bytes are not equal */
+#define RFP_CLONE_ZEROS	0x4	/* with RFP_CLONE_COMPARE: to zeros, not to the source */
 
 /**
  * struct rfp_copy_req - COPY and CLONE; 56 bytes
  * @req:	   common part
- * @source:	   an open for reading
+ * @source:	   an open for reading; with RFP_CLONE_ZEROS any open, of which nothing is used
  * @source_offset: in bytes
  * @stateid:	   the target, an open for writing in the same export; with RFP_CLONE_DEDUPE any
  *		   open of a file that the caller owns or may write
  * @offset:	   in the target, in bytes
- * @count:	   in bytes, at least 1; of CLONE without RFP_CLONE_DEDUPE also 0: up to the end of
- *		   the source
- * @flags:	   of CLONE RFP_CLONE_DEDUPE or 0; of COPY 0
+ * @count:	   in bytes, at least 1; of CLONE without flags also 0: up to the end of the source
+ * @flags:	   of CLONE RFP_CLONE_DEDUPE, RFP_CLONE_COMPARE, that and RFP_CLONE_ZEROS, or 0; of
+ *		   COPY 0
  * @pad:	   0
  */
 struct rfp_copy_req {
@@ -956,9 +958,10 @@ struct rfp_copy_rep {
 /**
  * struct rfp_clone_rep - 16 bytes; then attr
  * @rep:  common part
- * @done: bytes that share their storage now, which is on stable storage.  With RFP_CLONE_DEDUPE
- *	  they may be fewer than asked for, and the client asks for the rest; 0: the rest is no
- *	  whole block, and can't be shared
+ * @done: bytes that share their storage now, which is on stable storage; with RFP_CLONE_COMPARE
+ *	  bytes that are equal, at least 1.  With this or RFP_CLONE_DEDUPE they may be fewer than
+ *	  asked for, and the client asks for the rest; with the latter 0: the rest is no whole
+ *	  block, and can't be shared
  */
 struct rfp_clone_rep {
 	struct rfp_rep rep;
