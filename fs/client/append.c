@@ -123,7 +123,7 @@ static int rdmafs_append_next(struct kiocb *iocb, struct iov_iter *from, ssize_t
 		err = rdmafs_append_once(iocb, from, begin, total, &lost);
 		/* What is known then is what the answers about the first try have shown. */
 		begin = NULL;
-	} while (lost && rdmafs_resolve_change(&r, RFP_WRITE, false, &err));
+	} while (lost && rdmafs_resolve_change(&r, RFP_WRITE, &err));
 	return err;
 }
 

@@ -176,6 +176,32 @@ static int rdmafs_copy_ask(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u64
 	return err;
 }
 
+/*
+ * The answer was lost: true if nothing was changed, and the request is to be made once more.  It
+ * was executed if all that it may have copied is in the target: the server may have done a part,
+ * but nobody knows then which of what differs it has copied, and others have written over since.
+ */
+static bool rdmafs_copy_lost(struct rdmafs_copy *c, struct rdmafs_resolve *r, enum rfp_op nr,
+			     u64 off, u64 count, u64 *done, int *err)
+{
+	struct rdmafs_open *to = rdmafs_file_open(c->to), *from = rdmafs_file_open(c->from);
+	struct rfp_attr attr;
+	bool there = false;
+	int asked;
+
+	asked = rdmafs_resolve_told(r, nr, &attr);
+	if (!asked && !r->shown.same_obj) {
+		if (nr == RFP_COPY)
+			count = min_t(u64, count, SZ_1G - ((c->at + off) & (SZ_1G - 1)));
+		there = count && rdmafs_equal(to, c->at + off, from, c->pos + off, count);
+	}
+	if (there) {
+		*done = count;
+		c->size = max_t(loff_t, le64_to_cpu(attr.size), c->at + off + count);
+	}
+	return rdmafs_resolve_changed(r, asked, there, err);
+}
+
 /* Likewise, and once more if the answer was lost, and nothing was changed. */
 static int rdmafs_copy_send(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u64 off, u64 count,
 			    u64 *done)
@@ -187,7 +213,7 @@ static int rdmafs_copy_send(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u6
 	rdmafs_resolve_begin(&r, NULL, NULL, file_inode(c->to));
 	do {
 		err = rdmafs_copy_ask(c, nr, flags, off, count, done, &lost);
-	} while (lost && rdmafs_resolve_change(&r, nr, false, &err));
+	} while (lost && rdmafs_copy_lost(c, &r, nr, off, count, done, &err));
 	c->unknown |= lost;
 	return err;
 }

@@ -384,22 +384,53 @@ static loff_t rdmafs_fallocate_piece(loff_t offset, loff_t len)
 	return min_t(u64, offset + len, (u64)round_down(offset, SZ_1G) + SZ_1G);
 }
 
+/*
+ * The answer to one that clears a range was lost: true if nothing was changed, and it is to be sent
+ * once more.  It was executed if the piece of the range, as far as the file reaches, is zeros.
+ */
+static bool rdmafs_cleared_lost(struct file *file, int mode, loff_t offset, loff_t end,
+				struct rdmafs_resolve *r, loff_t *done, loff_t *size, int *err)
+{
+	struct rdmafs_open *open = rdmafs_file_open(file);
+	struct rfp_attr attr;
+	bool there = false;
+	loff_t last;
+	int asked;
+
+	asked = rdmafs_resolve_told(r, RFP_FALLOCATE, &attr);
+	if (!asked && !r->shown.same_obj) {
+		*size = le64_to_cpu(attr.size);
+		last = min(end, *size);
+		there = (mode & FALLOC_FL_KEEP_SIZE) || *size >= end;
+		if (there && last > offset)
+			there = rdmafs_equal(open, offset, NULL, 0, last - offset);
+		*done = end - offset;
+	}
+	return rdmafs_resolve_changed(r, asked, there, err);
+}
+
 /* Likewise, and once more if the answer was lost, and that does no harm. */
 static int rdmafs_fallocate_send(struct file *file, int mode, loff_t offset, loff_t len,
 				 loff_t *done, loff_t *size)
 {
 	loff_t end = rdmafs_fallocate_piece(offset, len);
-	u64 longer_at = rdmafs_fallocate_only(mode) ? end : U64_MAX;
-	bool lost, again, longer;
+	bool lost, again, longer = false;
 	struct rdmafs_resolve r;
 	int err;
 
 	rdmafs_resolve_begin(&r, NULL, NULL, file_inode(file));
 	do {
 		err = rdmafs_fallocate_ask(file, mode, offset, len, done, size, &lost);
-		again = lost && rdmafs_resolve_longer(&r, longer_at, &longer, &err);
+		if (!lost)
+			return err;
+		if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
+			again = rdmafs_cleared_lost(file, mode, offset, end, &r, done, size, &err);
+		else if (rdmafs_fallocate_only(mode))
+			again = rdmafs_resolve_longer(&r, end, &longer, &err);
+		else
+			again = rdmafs_resolve_change(&r, RFP_FALLOCATE, &err);
 		/* The file is as long as this piece makes it: another's truncate stays. */
-		if (again && longer) {
+		if (longer) {
 			mode |= FALLOC_FL_KEEP_SIZE;
 			len = end - offset;
 		}

@@ -288,24 +288,119 @@ bool rdmafs_resolve_make(struct rdmafs_resolve *r, enum rfp_op nr, const struct 
 }
 
 /**
- * rdmafs_resolve_change - find out what has become of an unanswered change of an object
- * @r:	   begun with the object
- * @nr:	   the operation
- * @there: the caller has seen that the object is as the change was to leave it
- * @err:   out: as for rdmafs_resolve_remove()
+ * rdmafs_resolve_told - ask for the object of an unanswered change
+ * @r:	  begun with the object; @shown of it is out: whether its cookie is the known one
+ * @nr:	  the operation
+ * @attr: gets the object's attributes
+ *
+ * To be followed by rdmafs_resolve_changed().
  *
  * Context: process, may sleep; the wait is killable.  The task has no op, and keeps other changes
  * of this mount away.
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_resolve_told(struct rdmafs_resolve *r, enum rfp_op nr, struct rfp_attr *attr)
+{
+	rdmafs_resolve_start(r, nr);
+	return rdmafs_resolve_obj(r, attr);
+}
+
+/**
+ * rdmafs_resolve_changed - find out what has become of an unanswered change of an object
+ * @r:	   as for rdmafs_resolve_told()
+ * @asked: what that has returned
+ * @there: the object is as the change was to leave it
+ * @err:   out: as for rdmafs_resolve_remove()
+ *
+ * Context: process.
  * Return: true if the call has changed nothing, and is to be made once more.
  */
-bool rdmafs_resolve_change(struct rdmafs_resolve *r, enum rfp_op nr, bool there, int *err)
+bool rdmafs_resolve_changed(struct rdmafs_resolve *r, int asked, bool there, int *err)
+{
+	return rdmafs_resolve_end(r, asked, rdmafs_outcome_change(r->shown.same_obj, there), err);
+}
+
+/**
+ * rdmafs_resolve_change - likewise, if nothing can show that the change was made
+ * @r:	 begun with the object
+ * @nr:	 the operation
+ * @err: out: as for rdmafs_resolve_remove()
+ *
+ * Context: as rdmafs_resolve_told().
+ * Return: as rdmafs_resolve_changed().
+ */
+bool rdmafs_resolve_change(struct rdmafs_resolve *r, enum rfp_op nr, int *err)
 {
 	struct rfp_attr attr;
-	int asked;
 
-	rdmafs_resolve_start(r, nr);
-	asked = rdmafs_resolve_obj(r, &attr);
-	return rdmafs_resolve_end(r, asked, rdmafs_outcome_change(r->shown.same_obj, there), err);
+	return rdmafs_resolve_changed(r, rdmafs_resolve_told(r, nr, &attr), false, err);
+}
+
+/* Compare what the server compares at once: bytes that are equal, or a negative errno. */
+static s64 rdmafs_equal_ask(struct rdmafs_open *to, loff_t at, struct rdmafs_open *from, loff_t pos,
+			    u64 count)
+{
+	u32 flags = RFP_CLONE_COMPARE | (from ? 0 : RFP_CLONE_ZEROS);
+	const struct rfp_clone_rep *rep;
+	const struct rfp_attr *attr;
+	struct rfp_copy_req *req;
+	struct rdmafs_op *op;
+	struct rfp_dec dec;
+	s64 done;
+
+	op = rdmafs_op_new_open(to, RFP_CLONE, sizeof(*req), offsetof(struct rfp_copy_req, stateid),
+				RDMAFS_POOL_COMMON);
+	req = (struct rfp_copy_req *)op->req;
+	rdmafs_op_use_source(op, from ?: to, &req->source);
+	req->source_offset = cpu_to_le64(pos);
+	req->offset = cpu_to_le64(at);
+	req->count = cpu_to_le64(count);
+	req->flags = cpu_to_le32(flags);
+	done = rdmafs_op_run(op);
+	if (!done) {
+		rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+		attr = rfp_dec_fixed(&dec, sizeof(*attr));
+		if (rfp_dec_end(&dec) || rdmafs_attr_check(to->inode->i_sb, attr))
+			done = -EIO;
+		else
+			done = le64_to_cpu(rep->done);
+		if (done <= 0 || done > count)
+			done = -EIO;
+	}
+	rdmafs_op_put(op);
+	return done;
+}
+
+/**
+ * rdmafs_equal - tell whether a range of a file is as a change was to leave it, and stable
+ * @to:    an open of the file for writing
+ * @at:    offset in it
+ * @from:  an open of the source for reading; NULL: the range is to be zeros
+ * @pos:   offset in the source
+ * @count: bytes
+ *
+ * COMMIT comes first.  If the server is started anew before it has compared, what it has then comes
+ * from its disk.
+ *
+ * Context: process, may sleep; the wait is killable.  The task has no op.
+ * Return: true if so; false: not, or it can't be found out.
+ */
+bool rdmafs_equal(struct rdmafs_open *to, loff_t at, struct rdmafs_open *from, loff_t pos,
+		  u64 count)
+{
+	s64 done;
+
+	if (rdmafs_commit_send(to, true, NULL))
+		return false;
+	while (count) {
+		done = rdmafs_equal_ask(to, at, from, pos, count);
+		if (done < 0)
+			return false;
+		at += done;
+		pos += done;
+		count -= done;
+	}
+	return true;
 }
 
 /**
@@ -333,8 +428,7 @@ bool rdmafs_resolve_size(struct rdmafs_resolve *r, u64 size, int *err)
 /**
  * rdmafs_resolve_longer - find out what has become of an unanswered FALLOCATE
  * @r:	    begun with the file
- * @end:    the file ends there, or behind it, if the request was executed; with U64_MAX that is no
- *	    matter
+ * @end:    the file ends there, or behind it, if the request was executed
  * @longer: out: the file does, so that what is left of the request changes neither size nor data
  * @err:    out: as for rdmafs_resolve_remove()
  *

@@ -44,8 +44,12 @@ int rdmafs_resolve_look(struct rdmafs_resolve *r, enum rfp_op nr, const struct q
 bool rdmafs_resolve_made(struct rdmafs_resolve *r, int asked, bool proved, int *err);
 bool rdmafs_resolve_make(struct rdmafs_resolve *r, enum rfp_op nr, const struct qstr *name,
 			 int *err);
-bool rdmafs_resolve_change(struct rdmafs_resolve *r, enum rfp_op nr, bool there, int *err);
+int rdmafs_resolve_told(struct rdmafs_resolve *r, enum rfp_op nr, struct rfp_attr *attr);
+bool rdmafs_resolve_changed(struct rdmafs_resolve *r, int asked, bool there, int *err);
+bool rdmafs_resolve_change(struct rdmafs_resolve *r, enum rfp_op nr, int *err);
 bool rdmafs_resolve_size(struct rdmafs_resolve *r, u64 size, int *err);
 bool rdmafs_resolve_longer(struct rdmafs_resolve *r, u64 end, bool *longer, int *err);
+bool rdmafs_equal(struct rdmafs_open *to, loff_t at, struct rdmafs_open *from, loff_t pos,
+		  u64 count);
 
 #endif

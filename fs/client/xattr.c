@@ -156,18 +156,22 @@ int rdmafs_setxattr(struct inode *inode, const char *name, const void *value, si
 		    u32 flags)
 {
 	struct rdmafs_resolve r;
+	struct rfp_attr attr;
 	bool lost, there;
-	int err;
+	int err, asked;
 
 	if (size > RFP_XATTR_SIZE_MAX)
 		return -E2BIG;
 	rdmafs_resolve_begin(&r, NULL, NULL, inode);
 	do {
 		err = rdmafs_setxattr_ask(inode, name, value, size, flags, &lost);
+		if (!lost)
+			return err;
+		asked = rdmafs_resolve_told(&r, RFP_SETXATTR, &attr);
 		/* Of one that must be new it is not enough that it has this value. */
-		there = lost && flags == RFP_XATTR_REPLACE &&
+		there = !asked && flags == RFP_XATTR_REPLACE &&
 			rdmafs_xattr_is(inode, name, value, size);
-	} while (lost && rdmafs_resolve_change(&r, RFP_SETXATTR, there, &err));
+	} while (rdmafs_resolve_changed(&r, asked, there, &err));
 	return err;
 }
 
@@ -200,14 +204,18 @@ static int rdmafs_removexattr_ask(struct inode *inode, const char *name, bool *l
 int rdmafs_removexattr(struct inode *inode, const char *name)
 {
 	struct rdmafs_resolve r;
+	struct rfp_attr attr;
 	bool lost, there;
-	int err;
+	int err, asked;
 
 	rdmafs_resolve_begin(&r, NULL, NULL, inode);
 	do {
 		err = rdmafs_removexattr_ask(inode, name, &lost);
-		there = lost && rdmafs_getxattr(inode, name, NULL, 0) == -ENODATA;
-	} while (lost && rdmafs_resolve_change(&r, RFP_REMOVEXATTR, there, &err));
+		if (!lost)
+			return err;
+		asked = rdmafs_resolve_told(&r, RFP_REMOVEXATTR, &attr);
+		there = !asked && rdmafs_getxattr(inode, name, NULL, 0) == -ENODATA;
+	} while (rdmafs_resolve_changed(&r, asked, there, &err));
 	return err;
 }
 

@@ -449,10 +449,10 @@ def allocated():
 
 
 def punched():
-    """what somebody has written into a hole stays"""
-    def punch(fd):
+    """a range is cleared once, and what somebody has written into a hole stays"""
+    def punch(fd, mode=KEEP_SIZE | PUNCH_HOLE, at=0, length=4096):
         libc = ctypes.CDLL(None, use_errno=True)
-        if libc.fallocate(fd, KEEP_SIZE | PUNCH_HOLE, ctypes.c_long(0), ctypes.c_long(4096)):
+        if libc.fallocate(fd, mode, ctypes.c_long(at), ctypes.c_long(length)):
             raise OSError(ctypes.get_errno(), "fallocate")
 
     def write():
@@ -462,6 +462,9 @@ def punched():
     fd = opened()
     same(lost(FALLOCATE, lambda: punch(fd), False), (0, AGAIN))
     same((read_there("a")[:4096], os.pread(fd, 4096, 0)), (bytes(4096), bytes(4096)))
+    # To the end of the file, behind which there is nothing, and not along the borders of blocks.
+    same(lost(FALLOCATE, lambda: punch(fd, at=5000, length=9000), True), (0, DONE))
+    same((read_there("a")[4990:] == b"0123456789" + bytes(5000), os.fstat(fd).st_size), (True, 10000))
     same(lost(FALLOCATE, lambda: punch(fd), True, write), (errno.EIO, UNKNOWN))
     want = b"written since".ljust(4096, b"\0")
     same((read_there("a")[:4096], os.pread(fd, 4096, 0)), (want, want))
@@ -470,7 +473,7 @@ def punched():
 
 
 def copied():
-    """nor is a copy made once more over what somebody has written since"""
+    """a copy is made once, and not over what somebody has written since"""
     put(here("b"), b"source" * 1000)
 
     def write():
@@ -480,6 +483,8 @@ def copied():
     source, fd = os.open(here("b"), os.O_RDONLY), opened()
     same(lost(COPY, lambda: os.copy_file_range(source, fd, 6000, 0, 0), False), (0, AGAIN))
     same(read_there("a")[:6000] == b"source" * 1000, True)
+    same(lost(COPY, lambda: os.copy_file_range(source, fd, 6000, 0, 7000), True), (0, DONE))
+    same((read_there("a")[7000:] == b"source" * 1000, os.fstat(fd).st_size), (True, 13000))
     same(lost(COPY, lambda: os.copy_file_range(source, fd, 6000, 0, 0), True, write),
          (errno.EIO, UNKNOWN))
     want = b"written since" + (b"source" * 1000)[13:]
