@@ -147,6 +147,18 @@ enum rdmafs_xprt_reg {
 };
 
 /**
+ * enum rdmafs_xprt_lost - what its maker has found out of a call that ended with -EREMOTEIO
+ * @RDMAFS_XPRT_LOST_DONE: it was executed
+ * @RDMAFS_XPRT_LOST_AGAIN: it was not, and is made again
+ * @RDMAFS_XPRT_LOST_UNKNOWN: neither can be proved
+ */
+enum rdmafs_xprt_lost {
+	RDMAFS_XPRT_LOST_DONE,
+	RDMAFS_XPRT_LOST_AGAIN,
+	RDMAFS_XPRT_LOST_UNKNOWN,
+};
+
+/**
  * struct rdmafs_xprt_params - how to reach a server
  * @net:        network namespace in which to resolve and connect
  * @addr:       the server's address and port, IPv4 or IPv6
@@ -192,6 +204,7 @@ void rdmafs_xprt_fail_outstanding(struct rdmafs_xprt *xprt);
 void rdmafs_xprt_abort(struct rdmafs_xprt *xprt);
 void rdmafs_xprt_close(struct rdmafs_xprt *xprt);
 int rdmafs_xprt_submit(struct rdmafs_xprt *xprt, struct rdmafs_xprt_call *call);
+void rdmafs_xprt_count_lost(struct rdmafs_xprt *x, enum rdmafs_xprt_lost lost);
 void rdmafs_xprt_set_poll(struct rdmafs_xprt *x, u32 us);
 void rdmafs_xprt_set_deadlines(struct rdmafs_xprt *x, bool count);
 bool rdmafs_xprt_poll(struct rdmafs_xprt *x, struct completion *done);

@@ -11,10 +11,15 @@
  * fault that makes the page fit to be stored into takes rdmafs_inode.stores; so the pages of the
  * data are taken first.  An append is DATA_SYNC: if it were written again, that would be another
  * append.
+ *
+ * If its answer is lost with the session it is sent again only if the file was not changed since
+ * (unanswered.c).  That the file ends with the same bytes now is no proof: two clients may append
+ * the same, and each has to be there.
  */
 #include "client.h"
 #include "direct.h"
 #include "trace.h"
+#include "unanswered.h"
 
 /*
  * Keep mappings from storing into the file, and have at the server what is cached here, so that
@@ -36,8 +41,12 @@ static int rdmafs_append_lock(struct inode *inode)
 	return err;
 }
 
-/* Send one part of @iter, and wait.  The caller holds i_rwsem exclusively. */
-static ssize_t rdmafs_append_part(struct rdmafs_dio *dio, struct iov_iter *iter)
+/*
+ * Send one part of @iter, and wait.  @r: to be begun with what is known before, unless it is NULL.
+ * The caller holds i_rwsem exclusively.
+ */
+static ssize_t rdmafs_append_part(struct rdmafs_dio *dio, struct iov_iter *iter,
+				  struct rdmafs_resolve *r)
 {
 	struct inode *inode = dio->inode;
 	struct rdmafs_dio_part *part;
@@ -52,6 +61,8 @@ static ssize_t rdmafs_append_part(struct rdmafs_dio *dio, struct iov_iter *iter)
 	if (!err) {
 		err = rdmafs_append_lock(inode);
 		locked = !err;
+		if (locked && r)
+			rdmafs_resolve_begin(r, NULL, NULL, inode);
 		if (err)
 			rdmafs_dio_part_free(part);
 		else
@@ -69,6 +80,53 @@ static ssize_t rdmafs_append_part(struct rdmafs_dio *dio, struct iov_iter *iter)
 	return ret;
 }
 
+/*
+ * Append one part of @from, whose bytes are added to @total.  @lost: its answer was lost with the
+ * session.  0 or a negative errno.
+ */
+static int rdmafs_append_once(struct kiocb *iocb, struct iov_iter *from,
+			      struct rdmafs_resolve *r, ssize_t *total, bool *lost)
+{
+	struct rdmafs_dio *dio = rdmafs_dio_new(iocb, true, true);
+	ssize_t ret;
+
+	*lost = false;
+	if (!dio)
+		return -ENOMEM;
+	dio->work_needed = true;
+	ret = rdmafs_append_part(dio, from, r);
+	if (ret > 0) {
+		trace_rdmafs_cache(dio->inode, RDMAFS_CACHE_APPENDED, dio->pos, ret);
+		iocb->ki_pos = dio->pos + ret;
+		*total += ret;
+	}
+	/* Of a request that a killed task has left nothing is its own. */
+	if (ret < 0 && ret != -EINTR && dio->lost) {
+		*lost = true;
+		iov_iter_revert(from, dio->len);
+	}
+	/* A part was short: the next append might not land right behind it. */
+	if (ret != dio->len)
+		ret = ret < 0 ? ret : -EIO;
+	rdmafs_dio_put(dio);
+	return ret < 0 ? ret : 0;
+}
+
+/* Likewise, and once more if the answer was lost, and nothing was changed. */
+static int rdmafs_append_next(struct kiocb *iocb, struct iov_iter *from, ssize_t *total)
+{
+	struct rdmafs_resolve r, *begin = &r;
+	bool lost;
+	int err;
+
+	do {
+		err = rdmafs_append_once(iocb, from, begin, total, &lost);
+		/* What is known then is what the answers about the first try have shown. */
+		begin = NULL;
+	} while (lost && rdmafs_resolve_change(&r, RFP_WRITE, &err));
+	return err;
+}
+
 /**
  * rdmafs_append_write - write at the end of the file, which the server knows
  * @iocb: the file, with O_APPEND; O_DIRECT or not; its offset becomes the new end
@@ -83,7 +141,6 @@ static ssize_t rdmafs_append_part(struct rdmafs_dio *dio, struct iov_iter *iter)
 ssize_t rdmafs_append_write(struct kiocb *iocb, struct iov_iter *from)
 {
 	struct inode *inode = file_inode(iocb->ki_filp);
-	struct rdmafs_dio *dio;
 	ssize_t ret, total = 0;
 
 	if (iocb->ki_flags & IOCB_NOWAIT)
@@ -99,21 +156,7 @@ ssize_t rdmafs_append_write(struct kiocb *iocb, struct iov_iter *from)
 	if (ret)
 		goto out;
 	while (iov_iter_count(from)) {
-		ret = -ENOMEM;
-		dio = rdmafs_dio_new(iocb, true, true);
-		if (!dio)
-			break;
-		dio->work_needed = true;
-		ret = rdmafs_append_part(dio, from);
-		if (ret > 0) {
-			trace_rdmafs_cache(inode, RDMAFS_CACHE_APPENDED, dio->pos, ret);
-			iocb->ki_pos = dio->pos + ret;
-			total += ret;
-		}
-		/* A part was short: the next append might not land right behind it. */
-		if (ret != dio->len)
-			ret = ret < 0 ? ret : -EIO;
-		rdmafs_dio_put(dio);
+		ret = rdmafs_append_next(iocb, from, &total);
 		if (ret < 0)
 			break;
 	}

@@ -444,8 +444,8 @@ bool rdmafs_attr_expired(struct inode *inode)
 	return time_after_eq(jiffies, READ_ONCE(RDMAFS_I(inode)->expires));
 }
 
-/* Send GETATTR, by the right of @open if it is not NULL. */
-static int rdmafs_attr_ask(struct inode *inode, struct rdmafs_open *open, u32 *access)
+/* Send GETATTR, by the right of @open if it is not NULL; @told gets what the server has told. */
+static int rdmafs_attr_ask(struct inode *inode, struct rdmafs_open *open, struct rfp_attr *told)
 {
 	struct rfp_getattr_req *req;
 	const struct rfp_attr *attr;
@@ -472,7 +472,7 @@ static int rdmafs_attr_ask(struct inode *inode, struct rdmafs_open *open, u32 *a
 	rdmafs_test_point("attr_ask_got", inode->i_ino);
 	rdmafs_attr_fresh(inode, attr, op->clock);
 	rdmafs_access_note(inode, op, attr);
-	*access = le32_to_cpu(attr->access);
+	*told = *attr;
 	err = 0;
 out:
 	rdmafs_op_put(op);
@@ -480,14 +480,14 @@ out:
 }
 
 /**
- * rdmafs_attr_fetch - ask the server for attributes, and take them over
- * @inode:  the object
- * @access: gets RFP_ACCESS_* if the server was asked for them
+ * rdmafs_attr_told - ask the server for attributes, and take over what may be taken over
+ * @inode: the object
+ * @told:  gets what the server has told
  *
  * Context: process, waits killably for the server; no folio lock held.
  * Return: 0; -ESTALE: the object is gone; or another negative errno.
  */
-int rdmafs_attr_fetch(struct inode *inode, u32 *access)
+int rdmafs_attr_told(struct inode *inode, struct rfp_attr *told)
 {
 	struct rdmafs_open *open = NULL;
 	int err = -ESTALE;
@@ -500,15 +500,33 @@ int rdmafs_attr_fetch(struct inode *inode, u32 *access)
 		open = rdmafs_open_find(inode,
 					RFP_OPEN_READ | RFP_OPEN_WRITE | RFP_OPEN_EXEC);
 	if (open) {
-		err = rdmafs_attr_ask(inode, open, access);
+		err = rdmafs_attr_ask(inode, open, told);
 		rdmafs_open_put_sync(open);
 	}
 	if (!open || (err == -ESTALE && inode->i_nlink))
-		err = rdmafs_attr_ask(inode, NULL, access);
+		err = rdmafs_attr_ask(inode, NULL, told);
 	if (err == -ESTALE)
 		set_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags);
 	else if (!err)
 		clear_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags);
+	return err;
+}
+
+/**
+ * rdmafs_attr_fetch - ask the server for attributes, and take them over
+ * @inode:  the object
+ * @access: gets RFP_ACCESS_* if the server was asked for them
+ *
+ * Context: as rdmafs_attr_told().
+ * Return: likewise.
+ */
+int rdmafs_attr_fetch(struct inode *inode, u32 *access)
+{
+	struct rfp_attr told;
+	int err = rdmafs_attr_told(inode, &told);
+
+	if (!err)
+		*access = le32_to_cpu(told.access);
 	return err;
 }
 

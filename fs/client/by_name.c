@@ -7,16 +7,19 @@
  * again.
  */
 #include <linux/namei.h>
+#include <linux/random.h>
 #include "transport/points.h"
 #include "client.h"
 #include "dir.h"
 #include "op.h"
 #include "open.h"
+#include "unanswered.h"
 
 /**
  * struct rdmafs_by_name - a file to be opened by its name, and perhaps made
  * @flags: RFP_OPEN_*
  * @how:   RFP_CREATE_*
+ * @verifier: with RFP_CREATE_EXCL a random number, by which the server knows the new file
  * @mode:  permissions of a new file
  * @label: security label of a new file
  * @locked: the caller holds the directory's lock, so that the op must not wait until another
@@ -28,6 +31,7 @@
 struct rdmafs_by_name {
 	u32 flags;
 	u32 how;
+	u64 verifier;
 	umode_t mode;
 	struct rdmafs_seclabel label;
 	bool locked;
@@ -56,15 +60,16 @@ static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
 	req->umask = cpu_to_le32(current_umask());
 	req->flags = cpu_to_le32(b->flags);
 	req->how = cpu_to_le32(b->how);
+	req->verifier = cpu_to_le64(b->verifier);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
 	rfp_enc_str(&op->enc, name->name, name->len, RFP_NAME_MAX);
 	if (b->found.labels)
 		rdmafs_seclabel_send(op, dir->i_sb, &b->label);
 	op->closes = true;
 	op->once = b->locked;
-	/* Without O_EXCL a restarted server may execute it a second time. */
-	if (!(b->how & RFP_CREATE_EXCL))
-		op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
+	/* With O_EXCL a restarted server must not execute it a second time. */
+	if (b->how != RFP_CREATE_EXCL)
+		rdmafs_op_may_repeat(op);
 
 	if (!(b->how & RFP_CREATE_NOT))
 		rdmafs_attr_own_begin(dir);
@@ -86,6 +91,57 @@ static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
 	return err;
 }
 
+/* The reply is of no use: what follows needs ops of the same pool. */
+static void rdmafs_by_name_drop(struct rdmafs_by_name *b)
+{
+	if (b->op)
+		rdmafs_op_put(b->op);
+	b->op = NULL;
+}
+
+/*
+ * The answer to CREATE with O_EXCL was lost with the session: true if nothing has been made, and it
+ * is to be sent once more.  If it is proved that the server has made the file, that is open now.
+ */
+static bool rdmafs_by_name_lost(struct inode *dir, const struct qstr *name,
+				struct rdmafs_by_name *b, struct rdmafs_resolve *r, int *err)
+{
+	bool proved = false;
+	int asked;
+
+	asked = rdmafs_resolve_look(r, RFP_CREATE, name);
+	if (!asked && !r->shown.same_dir && r->shown.name != RDMAFS_STANDS_NONE) {
+		b->how = RFP_CREATE_EXCL | RFP_CREATE_AGAIN;
+		asked = rdmafs_by_name_ask(dir, name, b);
+		b->how = RFP_CREATE_EXCL;
+		proved = !asked;
+		if (!proved)
+			rdmafs_by_name_drop(b);
+	}
+	return rdmafs_resolve_made(r, asked, proved, err);
+}
+
+/*
+ * Send CREATE with O_EXCL, and find out what has become of it if the answer was lost with the
+ * session.  The caller holds the directory's lock.
+ */
+static int rdmafs_by_name_excl(struct inode *dir, const struct qstr *name,
+			       struct rdmafs_by_name *b)
+{
+	struct rdmafs_resolve r;
+	int err;
+
+	b->verifier = get_random_u64() ?: 1;
+	rdmafs_resolve_begin(&r, dir, NULL, NULL);
+	do {
+		err = rdmafs_by_name_ask(dir, name, b);
+		if (!err || !b->op || !rdmafs_op_unanswered(b->op))
+			return err;
+		rdmafs_by_name_drop(b);
+	} while (rdmafs_by_name_lost(dir, name, b, &r, &err));
+	return err;
+}
+
 /*
  * Send CREATE, and once more if the server may have made the file and the answer was lost with the
  * session: the mode of the new file may deny the open to the caller that has made it.
@@ -97,6 +153,8 @@ static int rdmafs_by_name_send(struct inode *dir, const struct qstr *name,
 	int session = atomic_read(&mnt->session);
 	int err;
 
+	if (b->how == RFP_CREATE_EXCL)
+		return rdmafs_by_name_excl(dir, name, b);
 	err = rdmafs_by_name_ask(dir, name, b);
 	if (err != -EACCES || b->how || session == atomic_read(&mnt->session))
 		return err;

@@ -8,7 +8,8 @@
  *			submount.c file systems below a mount, umount.c the end of a mount and
  *			umount -f; rules.c what holds for an export
  *	op.c		from a request body to an errno; op_make.c makes what it runs; io.c READ
- *			and WRITE of file data
+ *			and WRITE of file data; unanswered.c calls whose answer was lost with the
+ *			session, by the rules of outcome.c
  *	cred.c		credentials of callers; access.c what they may do, without asking; idmap.c
  *			id-mapped mounts by which they come
  *	inode.c		inodes; attr.c their attributes, by the rules of coherence.c; setattr.c
@@ -749,6 +750,7 @@ int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask);
 int rdmafs_access_opened(struct file *file);
 
 /* attr.c */
+int rdmafs_attr_told(struct inode *inode, struct rfp_attr *attr);
 int rdmafs_attr_fetch(struct inode *inode, u32 *access);
 int rdmafs_attr_check(struct super_block *sb, const struct rfp_attr *attr);
 void rdmafs_attr_init(struct inode *inode, const struct rfp_attr *attr);

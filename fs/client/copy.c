@@ -33,6 +33,7 @@
 #include "open.h"
 #include "transport/points.h"
 #include "trace.h"
+#include "unanswered.h"
 
 /* COMMIT is sent when this many bytes have been copied, and the locks are given back. */
 #define RDMAFS_COPY_BATCH	SZ_256M
@@ -131,10 +132,10 @@ static const struct rfp_attr *rdmafs_clone_reply(struct rdmafs_copy *c, struct r
 
 /*
  * Send one request for the @count bytes that begin @off bytes behind the offsets.  @done gets how
- * many the server has done.
+ * many the server has done.  @lost: the answer was lost with the session.
  */
-static int rdmafs_copy_send(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u64 off, u64 count,
-			    u64 *done)
+static int rdmafs_copy_ask(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u64 off, u64 count,
+			   u64 *done, bool *lost)
 {
 	struct inode *inode = file_inode(c->to);
 	const struct rfp_attr *attr = NULL;
@@ -152,10 +153,14 @@ static int rdmafs_copy_send(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u6
 	req->count = cpu_to_le64(count);
 	req->flags = cpu_to_le32(flags);
 
-	if (!(flags & RFP_CLONE_DEDUPE))
+	/* What another client has written to the target since would be lost. */
+	if (!(flags & RFP_CLONE_DEDUPE)) {
 		op->fence = inode;
+		rdmafs_op_not_blindly(op);
+	}
 	rdmafs_attr_own_begin(inode);
 	err = rdmafs_op_run(op);
+	*lost = err && rdmafs_op_unanswered(op);
 	if (!err) {
 		attr = nr == RFP_COPY ? rdmafs_copy_reply(c, op, count, done) :
 					rdmafs_clone_reply(c, op, count, done);
@@ -163,13 +168,55 @@ static int rdmafs_copy_send(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u6
 	}
 	if (err) {
 		*done = 0;
-		c->unknown |= !rdmafs_copy_refused(op, err);
+		c->unknown |= !*lost && !rdmafs_copy_refused(op, err);
 	}
 	if (err == -EOPNOTSUPP && nr == RFP_CLONE)
 		WRITE_ONCE(RDMAFS_S(inode->i_sb)->no_clone, op->answered);
 	atomic64_inc(&RDMAFS_I(inode)->written);
 	rdmafs_attr_own_end(inode, attr, op->clock);
 	rdmafs_op_put(op);
+	return err;
+}
+
+/*
+ * The answer was lost: true if nothing was changed, and the request is to be made once more.  It
+ * was executed if all that it may have copied is in the target: the server may have done a part,
+ * but nobody knows then which of what differs it has copied, and others have written over since.
+ */
+static bool rdmafs_copy_lost(struct rdmafs_copy *c, struct rdmafs_resolve *r, enum rfp_op nr,
+			     u64 off, u64 count, u64 *done, int *err)
+{
+	struct rdmafs_open *to = rdmafs_file_open(c->to), *from = rdmafs_file_open(c->from);
+	struct rfp_attr attr;
+	bool there = false;
+	int asked;
+
+	asked = rdmafs_resolve_told(r, nr, &attr);
+	if (!asked && !r->shown.same_obj) {
+		if (nr == RFP_COPY)
+			count = min_t(u64, count, SZ_1G - ((c->at + off) & (SZ_1G - 1)));
+		there = count && rdmafs_equal(to, c->at + off, from, c->pos + off, count);
+	}
+	if (there) {
+		*done = count;
+		c->size = max_t(loff_t, le64_to_cpu(attr.size), c->at + off + count);
+	}
+	return rdmafs_resolve_changed(r, asked, there, err);
+}
+
+/* Likewise, and once more if the answer was lost, and nothing was changed. */
+static int rdmafs_copy_send(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u64 off, u64 count,
+			    u64 *done)
+{
+	struct rdmafs_resolve r;
+	bool lost;
+	int err;
+
+	rdmafs_resolve_begin(&r, NULL, NULL, file_inode(c->to));
+	do {
+		err = rdmafs_copy_ask(c, nr, flags, off, count, done, &lost);
+	} while (lost && rdmafs_copy_lost(c, &r, nr, off, count, done, &err));
+	c->unknown |= lost;
 	return err;
 }
 

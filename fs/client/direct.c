@@ -388,8 +388,10 @@ static void rdmafs_dio_io_finish(struct rdmafs_op *op, int err)
 	struct rdmafs_dio *dio = part->dio;
 	unsigned long irq;
 
-	if (dio->append)
+	if (dio->append) {
 		dio->pos = op->io.pos;
+		dio->lost = err && op->call.status == -EREMOTEIO;
+	}
 	if (err || op->io.done < op->io.len)
 		rdmafs_dio_limit(dio, part->off + op->io.done, err);
 	if (dio->write && op->io.answered && op->io.done) {

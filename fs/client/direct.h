@@ -59,6 +59,7 @@ enum rdmafs_dio_left {
  * @good:    bytes from the beginning that are done; more than @len if no part has failed
  * @error:   why there are not more, 0 at the end of the file
  * @unstable: parts that were written UNSTABLE and wait for the COMMIT
+ * @lost:    an append: its answer was lost with the session; set by its part when it ends
  * @nr_parts: parts submitted; the submitter's
  * @result:  what the system call returns; set by rdmafs_dio_finish()
  * @done:    @result is valid
@@ -87,6 +88,7 @@ struct rdmafs_dio {
 	size_t good;
 	int error;
 	struct list_head unstable;
+	bool lost;
 	unsigned int nr_parts;
 	ssize_t result;
 	struct completion done;

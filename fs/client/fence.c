@@ -3,11 +3,11 @@
  * The fence counts the changes that a killed task has left, and has later changes wait for them.
  *
  * A task that is killed in a truncate, in fallocate(2), in a copy or in a direct write leaves the
- * request to transport, which sends it again when the connection is lost, and in a new
- * session if need be.  The request must not overtake the next change of the file: the data
- * of that change would be cut off, or be overwritten with older data.  So the request
- * counts in rdmafs_inode.fence until it has been answered, and any task that is to change
- * the size or the contents of the file waits for that, killably.
+ * request to transport, which sends it again when the connection is lost.  (In a new session only
+ * direct writes are sent again.)  The request must not overtake the next change of the file: the
+ * data of that change would be cut off, or be overwritten with older data.  So the request counts
+ * in rdmafs_inode.fence until it has been answered, and any task that is to change the size or the
+ * contents of the file waits for that, killably.
  *
  * When the request has been answered, its task is not there to say what it did.  So all that
  * is cached counts as older than the change: rdmafs_change_unknown().

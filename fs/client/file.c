@@ -15,12 +15,14 @@
 #include <linux/fs.h>
 #include <linux/falloc.h>
 #include <linux/mm.h>
+#include <linux/sizes.h>
 #include <linux/splice.h>
 #include "client.h"
 #include "dir.h"
 #include "filelock.h"
 #include "op.h"
 #include "open.h"
+#include "unanswered.h"
 
 /**
  * rdmafs_open_flags - tell for what the server is to open a file
@@ -337,9 +339,18 @@ static const struct rfp_attr *rdmafs_fallocate_reply(struct inode *inode, struct
 	return *done > 0 && *done <= len ? attr : NULL;
 }
 
-/* Send one FALLOCATE, of which the server does as much as it does at once. */
-static int rdmafs_fallocate_send(struct file *file, int mode, loff_t offset, loff_t len,
-				 loff_t *done, loff_t *size)
+/* Does it neither change what is read, nor, but for making the file longer, its size? */
+static bool rdmafs_fallocate_only(int mode)
+{
+	return !(mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_UNSHARE_RANGE));
+}
+
+/*
+ * Send one FALLOCATE, of which the server does as much as it does at once.  @lost: its answer was
+ * lost with the session, and it may not be executed twice.
+ */
+static int rdmafs_fallocate_ask(struct file *file, int mode, loff_t offset, loff_t len,
+				loff_t *done, loff_t *size, bool *lost)
 {
 	struct inode *inode = file_inode(file);
 	const struct rfp_attr *attr = NULL;
@@ -354,13 +365,17 @@ static int rdmafs_fallocate_send(struct file *file, int mode, loff_t offset, lof
 	req->offset = cpu_to_le64(offset);
 	req->length = cpu_to_le64(len);
 	req->mode = cpu_to_le32(mode);
-	/* To shift the rest of a file is not idempotent. */
+	/* To shift the rest of a file twice is never right. */
 	if (!(mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE)))
-		op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
+		rdmafs_op_may_repeat(op);
+	/* What another client has written since would be cleared, or its truncate undone. */
+	if (!(mode & FALLOC_FL_KEEP_SIZE) || !rdmafs_fallocate_only(mode))
+		rdmafs_op_not_blindly(op);
 
 	op->fence = inode;
 	rdmafs_attr_own_begin(inode);
 	err = rdmafs_op_run(op);
+	*lost = err && rdmafs_op_unanswered(op);
 	if (!err) {
 		attr = rdmafs_fallocate_reply(inode, op, len, done, size);
 		err = attr ? 0 : -EIO;
@@ -368,6 +383,66 @@ static int rdmafs_fallocate_send(struct file *file, int mode, loff_t offset, lof
 	atomic64_inc(&RDMAFS_I(inode)->written);
 	rdmafs_attr_own_end(inode, attr, op->clock);
 	rdmafs_op_put(op);
+	return err;
+}
+
+/* The end of what the server does at most of a FALLOCATE (Documentation/protocol.rst). */
+static loff_t rdmafs_fallocate_piece(loff_t offset, loff_t len)
+{
+	return min_t(u64, offset + len, (u64)round_down(offset, SZ_1G) + SZ_1G);
+}
+
+/*
+ * The answer to one that clears a range was lost: true if nothing was changed, and it is to be sent
+ * once more.  It was executed if the piece of the range, as far as the file reaches, is zeros.
+ */
+static bool rdmafs_cleared_lost(struct file *file, int mode, loff_t offset, loff_t end,
+				struct rdmafs_resolve *r, loff_t *done, loff_t *size, int *err)
+{
+	struct rdmafs_open *open = rdmafs_file_open(file);
+	struct rfp_attr attr;
+	bool there = false;
+	loff_t last;
+	int asked;
+
+	asked = rdmafs_resolve_told(r, RFP_FALLOCATE, &attr);
+	if (!asked && !r->shown.same_obj) {
+		*size = le64_to_cpu(attr.size);
+		last = min(end, *size);
+		there = (mode & FALLOC_FL_KEEP_SIZE) || *size >= end;
+		if (there && last > offset)
+			there = rdmafs_equal(open, offset, NULL, 0, last - offset);
+		*done = end - offset;
+	}
+	return rdmafs_resolve_changed(r, asked, there, err);
+}
+
+/* Likewise, and once more if the answer was lost, and that does no harm. */
+static int rdmafs_fallocate_send(struct file *file, int mode, loff_t offset, loff_t len,
+				 loff_t *done, loff_t *size)
+{
+	loff_t end = rdmafs_fallocate_piece(offset, len);
+	bool lost, again, longer = false;
+	struct rdmafs_resolve r;
+	int err;
+
+	rdmafs_resolve_begin(&r, NULL, NULL, file_inode(file));
+	do {
+		err = rdmafs_fallocate_ask(file, mode, offset, len, done, size, &lost);
+		if (!lost)
+			return err;
+		if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
+			again = rdmafs_cleared_lost(file, mode, offset, end, &r, done, size, &err);
+		else if (rdmafs_fallocate_only(mode))
+			again = rdmafs_resolve_longer(&r, end, &longer, &err);
+		else
+			again = rdmafs_resolve_change(&r, RFP_FALLOCATE, &err);
+		/* The file is as long as this piece makes it: another's truncate stays. */
+		if (longer) {
+			mode |= FALLOC_FL_KEEP_SIZE;
+			len = end - offset;
+		}
+	} while (again);
 	return err;
 }
 

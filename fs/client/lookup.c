@@ -76,7 +76,8 @@ int rdmafs_found_decode(struct rdmafs_op *op, struct rfp_dec *dec, struct super_
  * rdmafs_lookup_send - send LOOKUP, and take over the directory's attributes
  * @dir:   the directory
  * @name:  the name
- * @found: @labels is set; out: the object
+ * @found: @labels is set; out: the object; if there is no such name only @dir, which may be NULL if
+ *	   it was NULL before
  * @opp:   out: the op, which the caller puts after it has used @found; or NULL
  *
  * Context: process, may sleep.
@@ -109,6 +110,7 @@ int rdmafs_lookup_send(struct inode *dir, const struct qstr *name, struct rdmafs
 		attr = rfp_dec_fixed(&dec, sizeof(*attr));
 		if (rfp_dec_end(&dec) || rdmafs_attr_check(dir->i_sb, attr))
 			return -EIO;
+		found->dir = attr;
 		rdmafs_attr_fresh(dir, attr, op->clock);
 		rdmafs_access_note(dir, op, attr);
 		return -ENOENT;

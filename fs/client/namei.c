@@ -2,13 +2,15 @@
 /*
  * Change names: make objects, link, remove and rename them; and read symbolic links.
  *
- * A change that this client makes is entered in the dcache when it succeeds.
+ * A change that this client makes is entered in the dcache when it succeeds.  If its answer is lost
+ * with the session, unanswered.c finds out whether it was made.
  */
 #include <linux/slab.h>
 #include "transport/points.h"
 #include "client.h"
 #include "dir.h"
 #include "op.h"
+#include "unanswered.h"
 
 /**
  * struct rdmafs_make - an object to be made
@@ -80,9 +82,9 @@ static int rdmafs_make_request(struct rdmafs_op *op, struct inode *dir, struct d
 	return err;
 }
 
-/* Have the server make an object: its inode, or an ERR_PTR. */
+/* Have the server make an object: its inode, or an ERR_PTR; @lost: its answer was lost. */
 static struct inode *rdmafs_make_ask(struct inode *dir, struct dentry *dentry,
-				     const struct rdmafs_make *make)
+				     const struct rdmafs_make *make, bool *lost)
 {
 	const struct rfp_attr *dattr = NULL;
 	struct rdmafs_found found;
@@ -91,6 +93,7 @@ static struct inode *rdmafs_make_ask(struct inode *dir, struct dentry *dentry,
 	struct rfp_dec dec;
 	int err;
 
+	*lost = false;
 	op = rdmafs_op_new(RDMAFS_S(dir->i_sb), make->nr, sizeof(struct rfp_mknod_req));
 	if (IS_ERR(op))
 		return ERR_CAST(op);
@@ -101,6 +104,7 @@ static struct inode *rdmafs_make_ask(struct inode *dir, struct dentry *dentry,
 	}
 	rdmafs_attr_own_begin(dir);
 	err = rdmafs_op_run(op);
+	*lost = err && rdmafs_op_unanswered(op);
 	if (!err) {
 		rdmafs_op_reply(op, &dec, sizeof(struct rfp_rep));
 		err = rdmafs_found_decode(op, &dec, dir->i_sb, &found);
@@ -120,7 +124,9 @@ static int rdmafs_make(struct mnt_idmap *idmap, struct inode *dir, struct dentry
 		       struct rdmafs_make *make)
 {
 	unsigned long verifier = rdmafs_dir_verifier(dir);
+	struct rdmafs_resolve r;
 	struct inode *inode;
+	bool again, lost;
 	int err;
 
 	if (dentry->d_name.len > RFP_NAME_MAX)
@@ -130,7 +136,13 @@ static int rdmafs_make(struct mnt_idmap *idmap, struct inode *dir, struct dentry
 		err = rdmafs_seclabel_new(dentry, make->mode, &make->label);
 	if (err)
 		return err;
-	inode = rdmafs_make_ask(dir, dentry, make);
+	rdmafs_resolve_begin(&r, dir, NULL, NULL);
+	do {
+		inode = rdmafs_make_ask(dir, dentry, make, &lost);
+		again = lost && rdmafs_resolve_make(&r, make->nr, &dentry->d_name, &err);
+	} while (again);
+	if (lost)
+		inode = ERR_PTR(err);
 	rdmafs_seclabel_free(&make->label);
 	return IS_ERR(inode) ? PTR_ERR(inode) : rdmafs_made(dir, dentry, inode, verifier);
 }
@@ -219,16 +231,15 @@ static void rdmafs_linked(struct inode *inode)
 		rdmafs_attr_expire(inode);
 }
 
-static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *dentry)
+/* Have the server give an object a name; @lost: its answer was lost. */
+static int rdmafs_link_ask(struct inode *inode, struct inode *dir, const struct dentry *dentry,
+			   bool *lost)
 {
-	unsigned long verifier = rdmafs_dir_verifier(dir);
 	const struct rfp_attr *attrs[2] = {};	/* the object, the directory */
-	struct inode *inode = d_inode(old);
 	struct rdmafs_op *op;
 	int err;
 
-	if (dentry->d_name.len > RFP_NAME_MAX)
-		return -ENAMETOOLONG;
+	*lost = false;
 	op = rdmafs_op_new(RDMAFS_S(dir->i_sb), RFP_LINK, sizeof(struct rfp_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
@@ -239,11 +250,29 @@ static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *den
 	rdmafs_attr_own_begin(dir);
 	rdmafs_attr_own_begin(inode);
 	err = rdmafs_op_run(op);
+	*lost = err && rdmafs_op_unanswered(op);
 	if (!err)
 		err = rdmafs_attrs(op, dir->i_sb, attrs, 2);
 	rdmafs_attr_own_end(inode, attrs[0], op->clock);
 	rdmafs_attr_own_end(dir, attrs[1], op->clock);
 	rdmafs_op_put(op);
+	return err;
+}
+
+static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *dentry)
+{
+	unsigned long verifier = rdmafs_dir_verifier(dir);
+	struct inode *inode = d_inode(old);
+	struct rdmafs_resolve r;
+	bool lost;
+	int err;
+
+	if (dentry->d_name.len > RFP_NAME_MAX)
+		return -ENAMETOOLONG;
+	rdmafs_resolve_begin(&r, dir, NULL, inode);
+	do {
+		err = rdmafs_link_ask(inode, dir, dentry, &lost);
+	} while (lost && rdmafs_resolve_link(&r, &dentry->d_name, &err));
 	if (err) {
 		d_drop(dentry);
 		return err;
@@ -270,16 +299,15 @@ static const struct rfp_attr *rdmafs_attr_of(struct inode *inode, const struct r
 	return attr;
 }
 
-static int rdmafs_remove(struct inode *dir, struct dentry *dentry, enum rfp_op nr)
+/* Have the server remove a name; @lost: its answer was lost. */
+static int rdmafs_remove_ask(struct inode *dir, struct dentry *dentry, enum rfp_op nr, bool *lost)
 {
-	unsigned long verifier = rdmafs_dir_verifier(dir);
 	const struct rfp_attr *attrs[2] = {};	/* the object, the directory */
 	struct inode *inode = d_inode(dentry);
 	struct rdmafs_op *op;
 	int err;
 
-	if (dentry->d_name.len > RFP_NAME_MAX)
-		return -ENAMETOOLONG;
+	*lost = false;
 	op = rdmafs_op_new(RDMAFS_S(dir->i_sb), nr, sizeof(struct rfp_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
@@ -289,11 +317,29 @@ static int rdmafs_remove(struct inode *dir, struct dentry *dentry, enum rfp_op n
 	rdmafs_attr_own_begin(dir);
 	rdmafs_attr_own_begin(inode);
 	err = rdmafs_op_run(op);
+	*lost = err && rdmafs_op_unanswered(op);
 	if (!err)
 		err = rdmafs_attrs(op, dir->i_sb, attrs, 2);
 	rdmafs_attr_own_end(inode, rdmafs_attr_of(inode, attrs[0]), op->clock);
 	rdmafs_attr_own_end(dir, attrs[1], op->clock);
 	rdmafs_op_put(op);
+	return err;
+}
+
+static int rdmafs_remove(struct inode *dir, struct dentry *dentry, enum rfp_op nr)
+{
+	unsigned long verifier = rdmafs_dir_verifier(dir);
+	struct inode *inode = d_inode(dentry);
+	struct rdmafs_resolve r;
+	bool lost;
+	int err;
+
+	if (dentry->d_name.len > RFP_NAME_MAX)
+		return -ENAMETOOLONG;
+	rdmafs_resolve_begin(&r, dir, NULL, inode);
+	do {
+		err = rdmafs_remove_ask(dir, dentry, nr, &lost);
+	} while (lost && rdmafs_resolve_remove(&r, nr, &dentry->d_name, &err));
 	if (err == -ENOENT || err == -EIO || err == -EINTR)
 		d_drop(dentry);
 	if (err)
@@ -361,14 +407,47 @@ static void rdmafs_rename_over(struct inode *target, bool exchanged)
 		drop_nlink(target);
 }
 
+/*
+ * Have the server move a name; @same: it was that of the same object as here; @lost: the answer was
+ * lost.
+ */
+static int rdmafs_rename_ask(struct inode *odir, struct dentry *odentry, struct inode *ndir,
+			     struct dentry *ndentry, unsigned int flags, bool *same, bool *lost)
+{
+	const struct rfp_attr *attrs[3] = {};	/* the object that is moved, both directories */
+	struct inode *inode = d_inode(odentry);
+	struct rdmafs_op *op;
+	int err;
+
+	*same = false;
+	*lost = false;
+	op = rdmafs_rename_op(odir, odentry, ndir, ndentry, flags);
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	rdmafs_attr_own_begin(inode);
+	rdmafs_attr_own_begin(odir);
+	if (ndir != odir)
+		rdmafs_attr_own_begin(ndir);
+	err = rdmafs_op_run(op);
+	*lost = err && rdmafs_op_unanswered(op);
+	if (!err)
+		err = rdmafs_attrs(op, odir->i_sb, attrs, 3);
+	*same = rdmafs_attr_of(inode, attrs[0]);
+	rdmafs_attr_own_end(inode, rdmafs_attr_of(inode, attrs[0]), op->clock);
+	rdmafs_attr_own_end(odir, attrs[1], op->clock);
+	if (ndir != odir)
+		rdmafs_attr_own_end(ndir, attrs[2], op->clock);
+	rdmafs_op_put(op);
+	return err;
+}
+
 static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct dentry *odentry,
 			 struct inode *ndir, struct dentry *ndentry, unsigned int flags)
 {
 	unsigned long verifier = rdmafs_dir_verifier(ndir);	/* as in rdmafs_remove() */
-	const struct rfp_attr *attrs[3] = {};	/* the object that is moved, both directories */
 	struct inode *inode = d_inode(odentry), *target = d_inode(ndentry);
-	struct rdmafs_op *op;
-	bool same;
+	struct rdmafs_resolve r;
+	bool same, lost;
 	int err;
 
 	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT))
@@ -378,23 +457,13 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 	err = rdmafs_idmap_tell(RDMAFS_M(odir->i_sb), idmap, false);
 	if (err)
 		return err;
-	op = rdmafs_rename_op(odir, odentry, ndir, ndentry, flags);
-	if (IS_ERR(op))
-		return PTR_ERR(op);
-	rdmafs_attr_own_begin(inode);
-	rdmafs_attr_own_begin(odir);
-	if (ndir != odir)
-		rdmafs_attr_own_begin(ndir);
-	err = rdmafs_op_run(op);
-	if (!err)
-		err = rdmafs_attrs(op, odir->i_sb, attrs, 3);
-	same = rdmafs_attr_of(inode, attrs[0]);
-	rdmafs_attr_own_end(inode, rdmafs_attr_of(inode, attrs[0]), op->clock);
-	rdmafs_attr_own_end(odir, attrs[1], op->clock);
-	if (ndir != odir)
-		rdmafs_attr_own_end(ndir, attrs[2], op->clock);
-	rdmafs_op_put(op);
-
+	rdmafs_resolve_begin(&r, odir, ndir, inode);
+	do {
+		err = rdmafs_rename_ask(odir, odentry, ndir, ndentry, flags, &same, &lost);
+	} while (lost && rdmafs_resolve_rename(&r, &odentry->d_name, ndir, &ndentry->d_name,
+					       flags & RENAME_EXCHANGE ? target : NULL, &err));
+	/* What has been proved is that it was this object. */
+	same |= lost;
 	if (err == -ENOENT || err == -EIO || err == -EINTR) {
 		d_drop(odentry);
 		d_drop(ndentry);

@@ -20,7 +20,9 @@
  *
  * Recovery: transport deals with a disconnect.  When the server has lost the
  * session, transport calls session_reset(), and ids of the old session are
- * renewed when they are next used.
+ * renewed when they are next used.  An op that must not be executed twice, and
+ * whose answer was lost with the session, fails with EIO; its maker may find
+ * out what has become of it (unanswered.c).
  *
  * Ownership: see client.h.  A killed task leaves its op to transport.  A worker
  * then closes what an OPEN or CREATE has opened.
@@ -544,7 +546,7 @@ int rdmafs_op_run(struct rdmafs_op *op)
 		 * OFFLINE mean that it was not begun.
 		 */
 		if (nowait || (op->sent && err != -EAGAIN && err != -RDMAFS_EOFFLINE &&
-			       !(op->call.flags & RDMAFS_CALL_IDEMPOTENT)))
+			       !op->repeats))
 			break;
 		delay = rdmafs_op_backoff(op, &err);
 		if (!delay)

@@ -102,6 +102,7 @@ struct rdmafs_io {
  *		that are recorded here (lock_request.c)
  * @once:	if the server answers EAGAIN the op fails, as its maker can't wait
  * @brief:	its maker tries again later, so that it waits for nothing but the answer
+ * @repeats:	after an error of the server it may be sent again: to execute it twice does no harm
  * @sent:	the last rdmafs_op_send() has handed it to transport
  * @twice:	it is synchronous, and may have been executed before it was answered last: it was
  *		answered in another session than that whose ids it has, or sent again after an error
@@ -144,6 +145,7 @@ struct rdmafs_op {
 	bool locks;
 	bool once;
 	bool brief;
+	bool repeats;
 	bool sent;
 	bool twice;
 	struct completion done;
@@ -170,6 +172,8 @@ int rdmafs_op_buf(struct rdmafs_op *op, enum rdmafs_xprt_dir dir, size_t size);
 void rdmafs_op_use_open(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *where);
 void rdmafs_op_use_source(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *where);
 void rdmafs_op_time(struct rdmafs_op *op);
+void rdmafs_op_may_repeat(struct rdmafs_op *op);
+void rdmafs_op_not_blindly(struct rdmafs_op *op);
 
 /* op.c */
 int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait);

@@ -29,7 +29,10 @@ static void *rdmafs_op_mem(gfp_t gfp, void *cache)
 	return rdmafs_test_fails("op_mem", 0) ? NULL : kmem_cache_alloc(cache, gfp);
 }
 
-/* Operations that may reach a restarted server a second time without harm. */
+/*
+ * Operations that may be executed a second time without harm.  Of some of them only their maker
+ * knows whether this is so.
+ */
 static bool rdmafs_op_idempotent(enum rfp_op nr)
 {
 	switch (nr) {
@@ -52,8 +55,8 @@ static bool rdmafs_op_idempotent(enum rfp_op nr)
 	case RFP_GETFLAGS:
 	case RFP_SETFLAGS:
 	case RFP_TMPFILE:	/* makes another file, which no client knows of */
-	case RFP_COPY:
-	case RFP_CLONE:
+	case RFP_COPY:		/* but not blindly */
+	case RFP_CLONE:		/* likewise */
 	case RFP_LOCK:
 	case RFP_UNLOCK:
 	case RFP_LOCKCANCEL:
@@ -108,6 +111,30 @@ void rdmafs_op_time(struct rdmafs_op *op)
 }
 
 /**
+ * rdmafs_op_may_repeat - have an op sent again after errors, and in a new session
+ * @op: the op, not sent; to execute it a second time does no harm
+ *
+ * Context: any.
+ */
+void rdmafs_op_may_repeat(struct rdmafs_op *op)
+{
+	op->repeats = true;
+	op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
+}
+
+/**
+ * rdmafs_op_not_blindly - have an op end if its answer is lost with the session
+ * @op: the op, not sent; executed a second time it would undo what others have done since, and its
+ *	maker finds out what has become of it (unanswered.c)
+ *
+ * Context: any.
+ */
+void rdmafs_op_not_blindly(struct rdmafs_op *op)
+{
+	op->call.flags &= ~RDMAFS_CALL_IDEMPOTENT;
+}
+
+/**
  * rdmafs_op_new_cred - make an op on behalf of given credentials
  * @super: the superblock that it is for, which the caller keeps until rdmafs_op_run() returns, or
  *	  as long as the op has an open
@@ -148,7 +175,7 @@ struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_super *super, enum rfp_op nr,
 	op->call.reply_max = sizeof(op->rep);
 	op->call.dir = RDMAFS_XPRT_NODATA;
 	if (rdmafs_op_idempotent(nr))
-		op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
+		rdmafs_op_may_repeat(op);
 	if (nr == RFP_CLOSE || nr == RFP_COMMIT || nr == RFP_UNLOCK || nr == RFP_LOCKCANCEL)
 		op->call.flags |= RDMAFS_CALL_URGENT;
 	if (nr == RFP_EVENTS)

@@ -16,6 +16,7 @@
 #include "op.h"
 #include "open.h"
 #include "transport/points.h"
+#include "unanswered.h"
 
 static void rdmafs_put_time(struct rfp_time *t, const struct timespec64 *ts)
 {
@@ -72,9 +73,12 @@ static void rdmafs_setattr_fill(struct mnt_idmap *idmap, struct rfp_setattr_req 
 	req->valid = cpu_to_le32(valid);
 }
 
-/* Send SETATTR and take over the attributes of its reply; @size gets the size in them. */
-static int rdmafs_setattr_send(struct mnt_idmap *idmap, struct inode *inode, struct iattr *attr,
-			       loff_t *size)
+/*
+ * Send SETATTR and take over the attributes of its reply; @size gets the size in them.  @lost: with
+ * a size, the answer was lost with the session.
+ */
+static int rdmafs_setattr_ask(struct mnt_idmap *idmap, struct inode *inode, struct iattr *attr,
+			      loff_t *size, bool *lost)
 {
 	const struct rfp_attr *rattr = NULL;
 	struct rfp_setattr_req *req;
@@ -83,6 +87,7 @@ static int rdmafs_setattr_send(struct mnt_idmap *idmap, struct inode *inode, str
 	struct rfp_dec dec;
 	int err;
 
+	*lost = false;
 	op = rdmafs_op_new(RDMAFS_S(inode->i_sb), RFP_SETATTR, sizeof(*req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
@@ -106,10 +111,14 @@ static int rdmafs_setattr_send(struct mnt_idmap *idmap, struct inode *inode, str
 	}
 	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
 
-	if (attr->ia_valid & ATTR_SIZE)
+	if (attr->ia_valid & ATTR_SIZE) {
 		op->fence = inode;
+		/* It would cut off what another client has written behind the new end. */
+		rdmafs_op_not_blindly(op);
+	}
 	rdmafs_attr_own_begin(inode);
 	err = rdmafs_test_fails("setattr_send", inode->i_ino) ? -EPERM : rdmafs_op_run(op);
+	*lost = err && rdmafs_op_unanswered(op);
 	rdmafs_test_point("setattr_send_end", inode->i_ino);
 	if (!err) {
 		rdmafs_op_reply(op, &dec, sizeof(struct rfp_rep));
@@ -123,6 +132,23 @@ static int rdmafs_setattr_send(struct mnt_idmap *idmap, struct inode *inode, str
 	}
 	rdmafs_attr_own_end(inode, rattr, op->clock);
 	rdmafs_op_put(op);
+	return err;
+}
+
+/* Likewise, and once more if the answer was lost, and nothing was changed. */
+static int rdmafs_setattr_send(struct mnt_idmap *idmap, struct inode *inode, struct iattr *attr,
+			       loff_t *size)
+{
+	struct rdmafs_resolve r;
+	bool lost;
+	int err;
+
+	rdmafs_resolve_begin(&r, NULL, NULL, inode);
+	do {
+		err = rdmafs_setattr_ask(idmap, inode, attr, size, &lost);
+	} while (lost && rdmafs_resolve_size(&r, attr->ia_size, &err));
+	if (lost && !err)
+		*size = attr->ia_size;
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #include <linux/fs.h>
 #include <linux/tracepoint.h>
 #include "coherence.h"
+#include "outcome.h"
 #include "fs/proto/rdmafs_proto.h"
 
 /* Not of the whole entry: a program that reads the format can't parse "(REC)->dev". */
@@ -177,6 +178,50 @@ TRACE_EVENT(rdmafs_attrs,
 				   { RDMAFS_SIZE_GROW, "may be raised" },
 				   { RDMAFS_SIZE_SET, "may be raised or lowered" }),
 		  __entry->changed ? ", there was a foreign change" : "")
+);
+
+TRACE_DEFINE_ENUM(RDMAFS_OUTCOME_DONE);
+TRACE_DEFINE_ENUM(RDMAFS_OUTCOME_AGAIN);
+TRACE_DEFINE_ENUM(RDMAFS_OUTCOME_UNKNOWN);
+TRACE_DEFINE_ENUM(RDMAFS_STANDS_NONE);
+TRACE_DEFINE_ENUM(RDMAFS_STANDS_MEANT);
+TRACE_DEFINE_ENUM(RDMAFS_STANDS_OTHER);
+
+/* What a call whose answer was lost is taken for (outcome.c).  @nr is enum rfp_op. */
+TRACE_EVENT(rdmafs_unanswered,
+	TP_PROTO(const struct inode *inode, unsigned int nr, enum rdmafs_outcome outcome,
+		 const struct rdmafs_shown *shown),
+	TP_ARGS(inode, nr, outcome, shown),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, ino)
+		__field(unsigned int, nr)
+		__field(unsigned int, outcome)
+		__field(unsigned int, name)
+		__field(bool, same_dir)
+		__field(bool, same_obj)
+	),
+	TP_fast_assign(
+		__entry->dev = inode->i_sb->s_dev;
+		__entry->ino = inode->i_ino;
+		__entry->nr = nr;
+		__entry->outcome = outcome;
+		__entry->name = shown->name;
+		__entry->same_dir = shown->same_dir;
+		__entry->same_obj = shown->same_obj;
+	),
+	TP_printk("dev=%u:%u ino=%llu op=%u: %s; the name stands for %s, directory %s, object %s",
+		  rdmafs_show_dev(__entry->dev), __entry->ino, __entry->nr,
+		  __print_symbolic(__entry->outcome,
+				   { RDMAFS_OUTCOME_DONE, "it was executed" },
+				   { RDMAFS_OUTCOME_AGAIN, "it was not: once more" },
+				   { RDMAFS_OUTCOME_UNKNOWN, "that is not known" }),
+		  __print_symbolic(__entry->name,
+				   { RDMAFS_STANDS_NONE, "nothing" },
+				   { RDMAFS_STANDS_MEANT, "what was meant" },
+				   { RDMAFS_STANDS_OTHER, "another object" }),
+		  __entry->same_dir ? "as before" : "changed",
+		  __entry->same_obj ? "as before" : "changed")
 );
 
 #endif

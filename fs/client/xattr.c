@@ -12,6 +12,7 @@
 #include <linux/xattr.h>
 #include "client.h"
 #include "op.h"
+#include "unanswered.h"
 
 /* Get the size from a reply, and copy the data unless only the size was asked for. */
 static int rdmafs_xattr_take(struct rdmafs_op *op, void *value, size_t size)
@@ -95,6 +96,52 @@ int rdmafs_change_run(struct rdmafs_op *op, struct inode *inode)
 	return err;
 }
 
+/* Send SETXATTR; @lost: the answer was lost with the session, and it may not be executed twice. */
+static int rdmafs_setxattr_ask(struct inode *inode, const char *name, const void *value,
+			       size_t size, u32 flags, bool *lost)
+{
+	struct rfp_setxattr_req *req;
+	struct rdmafs_op *op;
+	int err = 0;
+
+	*lost = false;
+	op = rdmafs_op_new(RDMAFS_S(inode->i_sb), RFP_SETXATTR, sizeof(*req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	req = (struct rfp_setxattr_req *)op->req;
+	req->size = cpu_to_le32(size);
+	req->flags = cpu_to_le32(flags);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
+	rfp_enc_str(&op->enc, name, strlen(name), RFP_XATTR_NAME_MAX);
+	/* A value is set whole, like a mode. */
+	if (!flags)
+		rdmafs_op_may_repeat(op);
+	if (size) {
+		err = rdmafs_op_buf(op, RDMAFS_XPRT_WRITE, size);
+		if (!err)
+			memcpy(op->buf, value, size);
+	}
+	if (!err) {
+		err = rdmafs_change_run(op, inode);
+		*lost = err && rdmafs_op_unanswered(op);
+	}
+	rdmafs_op_put(op);
+	return err;
+}
+
+/* Has the attribute this value now?  If that can't be read, no. */
+static bool rdmafs_xattr_is(struct inode *inode, const char *name, const void *value, size_t size)
+{
+	void *now = kvmalloc(size + 1, GFP_KERNEL);
+	bool is;
+
+	if (!now)
+		return false;
+	is = rdmafs_getxattr(inode, name, now, size + 1) == size && !memcmp(now, value, size);
+	kvfree(now);
+	return is;
+}
+
 /**
  * rdmafs_setxattr - set an attribute on the server
  * @inode: the object
@@ -109,27 +156,40 @@ int rdmafs_change_run(struct rdmafs_op *op, struct inode *inode)
 int rdmafs_setxattr(struct inode *inode, const char *name, const void *value, size_t size,
 		    u32 flags)
 {
-	struct rfp_setxattr_req *req;
-	struct rdmafs_op *op;
-	int err = 0;
+	struct rdmafs_resolve r;
+	struct rfp_attr attr;
+	bool lost, there;
+	int err, asked;
 
 	if (size > RFP_XATTR_SIZE_MAX)
 		return -E2BIG;
-	op = rdmafs_op_new(RDMAFS_S(inode->i_sb), RFP_SETXATTR, sizeof(*req));
+	rdmafs_resolve_begin(&r, NULL, NULL, inode);
+	do {
+		err = rdmafs_setxattr_ask(inode, name, value, size, flags, &lost);
+		if (!lost)
+			return err;
+		asked = rdmafs_resolve_told(&r, RFP_SETXATTR, &attr);
+		/* Of one that must be new it is not enough that it has this value. */
+		there = !asked && flags == RFP_XATTR_REPLACE &&
+			rdmafs_xattr_is(inode, name, value, size);
+	} while (rdmafs_resolve_changed(&r, asked, there, &err));
+	return err;
+}
+
+/* Send REMOVEXATTR; @lost: the answer was lost with the session. */
+static int rdmafs_removexattr_ask(struct inode *inode, const char *name, bool *lost)
+{
+	struct rdmafs_op *op;
+	int err;
+
+	*lost = false;
+	op = rdmafs_op_new(RDMAFS_S(inode->i_sb), RFP_REMOVEXATTR, sizeof(struct rfp_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
-	req = (struct rfp_setxattr_req *)op->req;
-	req->size = cpu_to_le32(size);
-	req->flags = cpu_to_le32(flags);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
 	rfp_enc_str(&op->enc, name, strlen(name), RFP_XATTR_NAME_MAX);
-	if (size) {
-		err = rdmafs_op_buf(op, RDMAFS_XPRT_WRITE, size);
-		if (!err)
-			memcpy(op->buf, value, size);
-	}
-	if (!err)
-		err = rdmafs_change_run(op, inode);
+	err = rdmafs_change_run(op, inode);
+	*lost = err && rdmafs_op_unanswered(op);
 	rdmafs_op_put(op);
 	return err;
 }
@@ -144,16 +204,19 @@ int rdmafs_setxattr(struct inode *inode, const char *name, const void *value, si
  */
 int rdmafs_removexattr(struct inode *inode, const char *name)
 {
-	struct rdmafs_op *op;
-	int err;
+	struct rdmafs_resolve r;
+	struct rfp_attr attr;
+	bool lost, there;
+	int err, asked;
 
-	op = rdmafs_op_new(RDMAFS_S(inode->i_sb), RFP_REMOVEXATTR, sizeof(struct rfp_req));
-	if (IS_ERR(op))
-		return PTR_ERR(op);
-	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
-	rfp_enc_str(&op->enc, name, strlen(name), RFP_XATTR_NAME_MAX);
-	err = rdmafs_change_run(op, inode);
-	rdmafs_op_put(op);
+	rdmafs_resolve_begin(&r, NULL, NULL, inode);
+	do {
+		err = rdmafs_removexattr_ask(inode, name, &lost);
+		if (!lost)
+			return err;
+		asked = rdmafs_resolve_told(&r, RFP_REMOVEXATTR, &attr);
+		there = !asked && rdmafs_getxattr(inode, name, NULL, 0) == -ENODATA;
+	} while (rdmafs_resolve_changed(&r, asked, there, &err));
 	return err;
 }
 

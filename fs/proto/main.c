@@ -21,7 +21,7 @@ static_assert(sizeof(struct rfp_setattr_req) == 68);
 static_assert(sizeof(struct rfp_open_req) == 32);
 static_assert(sizeof(struct rfp_open_rep) == 40);
 static_assert(sizeof(struct rfp_proof) == 16);
-static_assert(sizeof(struct rfp_create_req) == 24);
+static_assert(sizeof(struct rfp_create_req) == 32);
 static_assert(sizeof(struct rfp_mknod_req) == 24);
 static_assert(sizeof(struct rfp_close_req) == 16);
 static_assert(sizeof(struct rfp_read_req) == 32);

@@ -520,12 +520,15 @@ struct rfp_open_rep {
 #define RFP_CREATE_AGAIN 0x4	/* sent before, in a session that was lost with the reply */
 
 /**
- * struct rfp_create_req - 24 bytes; then fh, and for CREATE name
+ * struct rfp_create_req - 32 bytes; then fh, and for CREATE name
  * @req:   common part
  * @mode:  permissions; the umask may be applied already if the file system has no POSIX ACLs
  * @umask: the caller's umask, which the server applies if there is no default ACL
  * @flags: RFP_OPEN_*
- * @how:   RFP_CREATE_EXCL, RFP_CREATE_NOT, RFP_CREATE_AGAIN or 0; TMPFILE: RFP_CREATE_EXCL or 0
+ * @how:   RFP_CREATE_EXCL, RFP_CREATE_NOT, RFP_CREATE_AGAIN, RFP_CREATE_EXCL with RFP_CREATE_AGAIN,
+ *	   or 0; TMPFILE: RFP_CREATE_EXCL or 0
+ * @verifier: CREATE with RFP_CREATE_EXCL: a random number by which the server knows the file that
+ *	   this request has made; else, and in TMPFILE, 0
  */
 struct rfp_create_req {
 	struct rfp_req req;
@@ -533,6 +536,7 @@ struct rfp_create_req {
 	__le32 umask;
 	__le32 flags;
 	__le32 how;
+	__le64 verifier;
 } __packed;
 
 /**
@@ -914,18 +918,20 @@ struct rfp_setflags_req {
 } __packed;
 
 #define RFP_CLONE_DEDUPE 0x1	/* only if the bytes are equal; RFP_EBADE: they are not */
+#define RFP_CLONE_COMPARE 0x2	/* nothing is shared; RFP_EBADE: the bytes are not equal */
+#define RFP_CLONE_ZEROS	0x4	/* with RFP_CLONE_COMPARE: to zeros, not to the source */
 
 /**
  * struct rfp_copy_req - COPY and CLONE; 56 bytes
  * @req:	   common part
- * @source:	   an open for reading
+ * @source:	   an open for reading; with RFP_CLONE_ZEROS any open, of which nothing is used
  * @source_offset: in bytes
  * @stateid:	   the target, an open for writing in the same export; with RFP_CLONE_DEDUPE any
  *		   open of a file that the caller owns or may write
  * @offset:	   in the target, in bytes
- * @count:	   in bytes, at least 1; of CLONE without RFP_CLONE_DEDUPE also 0: up to the end of
- *		   the source
- * @flags:	   of CLONE RFP_CLONE_DEDUPE or 0; of COPY 0
+ * @count:	   in bytes, at least 1; of CLONE without flags also 0: up to the end of the source
+ * @flags:	   of CLONE RFP_CLONE_DEDUPE, RFP_CLONE_COMPARE, that and RFP_CLONE_ZEROS, or 0; of
+ *		   COPY 0
  * @pad:	   0
  */
 struct rfp_copy_req {
@@ -959,9 +965,10 @@ struct rfp_copy_rep {
 /**
  * struct rfp_clone_rep - 16 bytes; then attr
  * @rep:  common part
- * @done: bytes that share their storage now, which is on stable storage.  With RFP_CLONE_DEDUPE
- *	  they may be fewer than asked for, and the client asks for the rest; 0: the rest is no
- *	  whole block, and can't be shared
+ * @done: bytes that share their storage now, which is on stable storage; with RFP_CLONE_COMPARE
+ *	  bytes that are equal, at least 1.  With this or RFP_CLONE_DEDUPE they may be fewer than
+ *	  asked for, and the client asks for the rest; with the latter 0: the rest is no whole
+ *	  block, and can't be shared
  */
 struct rfp_clone_rep {
 	struct rfp_rep rep;

@@ -225,6 +225,8 @@ static int rdmafsd_run(struct rdmafsd_rq *rq, unsigned int *flags)
 	if (rdmafs_test_fails("op_run", le16_to_cpu(head->op)))
 		return -ENOMEM;
 	rdmafs_test_point("op_begin", le16_to_cpu(head->op));
+	if (rdmafs_test_fails("op_undone", le16_to_cpu(head->op)))
+		return -EIO;
 	err = rdmafsd_begin(rq, op, false);
 	/* Before anything is made that would lack its label. */
 	if (!err && rq->label.len && !rdmafsd_seclabel_able(rq->exp))

@@ -13,8 +13,14 @@
  * CLONE is all or nothing, as FICLONERANGE is, so it is one piece.  It is stable when it is
  * answered.  With RFP_CLONE_DEDUPE all bytes are read and compared, so it is done in pieces; it
  * changes no data, and nothing has to be made stable.
+ *
+ * With RFP_CLONE_COMPARE bytes are compared, and that is all: the client wants to know whether an
+ * unanswered request was executed.  The target may be open for writing only, so it is opened for
+ * reading here.  That tells who may write a file whether it holds what he thinks, and so does
+ * FIDEDUPERANGE.
  */
 #include <linux/fs.h>
+#include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include "request.h"
@@ -77,6 +83,12 @@ static ssize_t rdmafsd_copy_do(struct rdmafsd_rq *rq)
 	return done == -ENOMEM ? -EOPNOTSUPP : done;
 }
 
+/* The source is to be open for reading. */
+static bool rdmafsd_copy_readable(const struct rdmafsd_rq *rq)
+{
+	return rq->source->file->f_mode & FMODE_READ;
+}
+
 static int rdmafsd_op_copy(struct rdmafsd_rq *rq)
 {
 	struct dentry *dentry = rq->state->file->f_path.dentry;
@@ -86,6 +98,8 @@ static int rdmafsd_op_copy(struct rdmafsd_rq *rq)
 	u64 verifier;
 	ssize_t done;
 
+	if (!rdmafsd_copy_readable(rq))
+		return -EBADF;
 	rq->again = true;
 	if (IS_APPEND(d_inode(dentry)))
 		return -EPERM;
@@ -120,9 +134,91 @@ static int rdmafsd_check_clone(struct rdmafsd_rq *rq)
 {
 	const struct rfp_copy_req *creq = rq->args;
 
-	if (!creq->count && creq->flags)
+	u32 flags = le32_to_cpu(creq->flags);
+
+	if (!creq->count && flags)
 		return -EINVAL;
-	return rdmafsd_check_ranges(rq, RFP_CLONE_DEDUPE);
+	switch (flags) {
+	case 0:
+	case RFP_CLONE_DEDUPE:
+	case RFP_CLONE_COMPARE:
+	case RFP_CLONE_COMPARE | RFP_CLONE_ZEROS:
+		return rdmafsd_check_ranges(rq, flags);
+	}
+	return -EINVAL;
+}
+
+/* Bytes that are read at a time to be compared, of each of two files. */
+#define RDMAFSD_COMPARE_BYTES	SZ_32K
+
+/*
+ * Compare @count bytes; @from: with those of another file, or, if it is NULL, with zeros.  @buf has
+ * room for twice RDMAFSD_COMPARE_BYTES.  0, -EBADE or another negative errno.
+ */
+static int rdmafsd_compare_files(struct file *to, loff_t at, struct file *from, loff_t pos,
+				 u64 count, char *buf)
+{
+	char *other = buf + RDMAFSD_COMPARE_BYTES;
+	ssize_t got, got2;
+	size_t n;
+
+	while (count) {
+		n = min_t(u64, count, RDMAFSD_COMPARE_BYTES);
+		got = kernel_read(to, buf, n, &at);
+		if (got < 0)
+			return got;
+		got2 = from ? kernel_read(from, other, n, &pos) : n;
+		if (got2 < 0)
+			return got2;
+		if (got != n || got2 != n)
+			return -EBADE;
+		if (from ? !!memcmp(buf, other, n) : !!memchr_inv(buf, 0, n))
+			return -EBADE;
+		count -= n;
+	}
+	return 0;
+}
+
+/* Returns bytes that are equal, or a negative errno. */
+static loff_t rdmafsd_compare(struct rdmafsd_rq *rq)
+{
+	const struct rfp_copy_req *creq = rq->args;
+	bool zeros = le32_to_cpu(creq->flags) & RFP_CLONE_ZEROS;
+	u64 at = le64_to_cpu(creq->offset);
+	u64 count = rdmafsd_copy_part(at, le64_to_cpu(creq->count), RDMAFSD_COPY_MAX);
+	struct file *from = zeros ? NULL : rq->source->file, *to;
+	char *buf;
+	int err;
+
+	if (!(rq->state->file->f_mode & FMODE_WRITE) || (from && !rdmafsd_copy_readable(rq)))
+		return -EBADF;
+	buf = kvmalloc(2 * RDMAFSD_COMPARE_BYTES, GFP_KERNEL);
+	if (!buf)
+		return -ENOMEM;
+	/* As in rdmafsd_open_file(): whoever has a lease is not waited for. */
+	to = dentry_open(&rq->state->file->f_path, O_RDONLY | O_LARGEFILE | O_NOATIME | O_NONBLOCK,
+			 current_cred());
+	err = PTR_ERR_OR_ZERO(to);
+	if (!err) {
+		err = rdmafsd_compare_files(to, at, from, le64_to_cpu(creq->source_offset), count,
+					    buf);
+		rdmafsd_file_close(to);
+	}
+	kvfree(buf);
+	return err ? err : count;
+}
+
+static int rdmafsd_op_compare(struct rdmafsd_rq *rq)
+{
+	struct rfp_clone_rep *rep;
+	loff_t done;
+
+	done = rdmafsd_compare(rq);
+	if (done < 0)
+		return done;
+	rep = rdmafsd_rep(rq, sizeof(*rep));
+	rep->done = cpu_to_le64(done);
+	return rdmafsd_rep_attr(rq, rq->state->file->f_path.dentry);
 }
 
 /* Returns bytes or a negative errno. */
@@ -152,6 +248,10 @@ static int rdmafsd_op_clone(struct rdmafsd_rq *rq)
 	loff_t done;
 	int err;
 
+	if (le32_to_cpu(creq->flags) & RFP_CLONE_COMPARE)
+		return rdmafsd_op_compare(rq);
+	if (!rdmafsd_copy_readable(rq))
+		return -EBADF;
 	rq->again = true;
 	/* The VFS calls this EINVAL in one of the two cases. */
 	if (!rq->state->file->f_op->remap_file_range)

@@ -291,6 +291,7 @@ const struct rdmafsd_op rdmafsd_open_op = {
  * @mode:    permissions, before the umask
  * @umask:   the caller's umask
  * @how:     RFP_CREATE_*
+ * @verifier: by which the client knows the file, or 0
  * @created: the file is new: this request has made it, or the same request in a lost session may
  *           have
  * @open:    the open of the file
@@ -302,6 +303,7 @@ struct rdmafsd_create {
 	u32 mode;
 	u32 umask;
 	u32 how;
+	u64 verifier;
 	bool created;
 	struct rdmafsd_opening open;
 	struct rdmafsd_change chg;
@@ -362,6 +364,33 @@ struct dentry *rdmafsd_lookup_again(struct mnt_idmap *idmap, struct dentry *dir,
 	return dentry;
 }
 
+/*
+ * May the same request have made the file, in a session that was lost?  The server does not
+ * know.  But if the file is as that request would have made it, and belongs to the caller, then
+ * to open it gives the caller no more than it has: an owner could change the file's mode.
+ */
+static bool rdmafsd_create_was_done(struct rdmafsd_rq *rq, struct dentry *dentry)
+{
+	struct inode *inode = d_inode(dentry);
+
+	return d_is_reg(dentry) && !i_size_read(inode) &&
+	       vfsuid_eq_kuid(i_uid_into_vfsuid(rdmafsd_idmap(rq->exp), inode), current_fsuid());
+}
+
+/* Does an exclusive CREATE ask for what it has made, in a session that was lost? */
+static bool rdmafsd_create_asks(const struct rdmafsd_create *c)
+{
+	return c->how == (RFP_CREATE_EXCL | RFP_CREATE_AGAIN);
+}
+
+/* May it open a file that exists: the one that it has made, and no other? */
+static bool rdmafsd_create_known(struct rdmafsd_rq *rq, const struct rdmafsd_create *c,
+				 struct dentry *dentry)
+{
+	return rdmafsd_create_asks(c) && rdmafsd_create_was_done(rq, dentry) &&
+	       rdmafsd_verifier_is(dentry, c->verifier);
+}
+
 /* Find the name in the locked directory, or make the file. */
 static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 					    int ro_err)
@@ -375,14 +404,14 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 	if (IS_ERR(dentry))
 		return dentry;
 	if (d_really_is_positive(dentry)) {
-		if (!(c->how & RFP_CREATE_EXCL)) {
+		if (!(c->how & RFP_CREATE_EXCL) || rdmafsd_create_known(rq, c, dentry)) {
 			rdmafsd_change_none(rq, c->dir, &c->chg);
 			return dentry;
 		}
 		err = -EEXIST;
 		goto put;
 	}
-	err = ro_err;
+	err = rdmafsd_create_asks(c) ? -ENOENT : ro_err;
 	if (err)
 		goto put;
 	mode = S_IFREG | rdmafsd_create_mode(c->dir, c->mode, c->umask);
@@ -397,6 +426,7 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 	if (IS_ERR(dentry))
 		return dentry;
 	rdmafsd_opened_made(rq->exp, d_inode(dentry));
+	rdmafsd_verifier_keep(rq, dentry, c->verifier);
 	err = rdmafsd_seclabel_first(rq, dentry, 0);
 	if (!err)
 		return dentry;
@@ -429,19 +459,6 @@ static struct dentry *rdmafsd_create_do(struct rdmafsd_rq *rq, struct rdmafsd_cr
 	if (!ro_err)
 		rdmafsd_rq_drop_write(rq);
 	return dentry;
-}
-
-/*
- * May the same request have made the file, in a session that was lost?  The server does not
- * know.  But if the file is as that request would have made it, and belongs to the caller, then
- * to open it gives the caller no more than it has: an owner could change the file's mode.
- */
-static bool rdmafsd_create_was_done(struct rdmafsd_rq *rq, struct dentry *dentry)
-{
-	struct inode *inode = d_inode(dentry);
-
-	return d_is_reg(dentry) && !i_size_read(inode) &&
-	       vfsuid_eq_kuid(i_uid_into_vfsuid(rdmafsd_idmap(rq->exp), inode), current_fsuid());
 }
 
 /* Check what binds the owner of a file, too, whatever mode the owner gives it. */
@@ -525,9 +542,16 @@ static int rdmafsd_check_create(struct rdmafsd_rq *rq)
 
 	switch (le32_to_cpu(creq->how)) {
 	case 0:
-	case RFP_CREATE_EXCL:
 	case RFP_CREATE_NOT:
 	case RFP_CREATE_AGAIN:
+		if (creq->verifier)
+			return -EINVAL;
+		break;
+	case RFP_CREATE_EXCL:
+		break;
+	case RFP_CREATE_EXCL | RFP_CREATE_AGAIN:
+		if (!creq->verifier)
+			return -EINVAL;
 		break;
 	default:
 		return -EINVAL;
@@ -546,6 +570,7 @@ static int rdmafsd_op_create(struct rdmafsd_rq *rq)
 		.mode = le32_to_cpu(creq->mode),
 		.umask = le32_to_cpu(creq->umask),
 		.how = le32_to_cpu(creq->how),
+		.verifier = le64_to_cpu(creq->verifier),
 		.open.flags = le32_to_cpu(creq->flags),
 	};
 	struct dentry *dentry;
@@ -586,7 +611,8 @@ static int rdmafsd_check_tmpfile(struct rdmafsd_rq *rq)
 	const struct rfp_create_req *creq = rq->args;
 	u32 flags = le32_to_cpu(creq->flags);
 
-	if ((le32_to_cpu(creq->how) & ~RFP_CREATE_EXCL) || !(flags & RFP_OPEN_WRITE) ||
+	if ((le32_to_cpu(creq->how) & ~RFP_CREATE_EXCL) || creq->verifier ||
+	    !(flags & RFP_OPEN_WRITE) ||
 	    (flags & ~(RFP_OPEN_READ | RFP_OPEN_WRITE)))
 		return -EINVAL;
 	return 0;

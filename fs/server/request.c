@@ -80,8 +80,8 @@ int rdmafsd_rq_state(struct rdmafsd_rq *rq, u64 id)
  * @id: the stateid, from the wire
  *
  * Context: process, does not sleep.
- * Return: 0; RFP_BADSOURCE: there is no such open; -EXDEV: it is in another export; -EBADF: it is
- * not for reading; or as rdmafsd_rq_state().
+ * Return: 0, also if the open is not for reading; RFP_BADSOURCE: there is no such open; -EXDEV: it
+ * is in another export; or as rdmafsd_rq_state().
  */
 int rdmafsd_rq_source(struct rdmafsd_rq *rq, u64 id)
 {
@@ -99,7 +99,7 @@ int rdmafsd_rq_source(struct rdmafsd_rq *rq, u64 id)
 		return err == RFP_BADSTATE ? RFP_BADSOURCE : err;
 	if (rq->source->exp != rq->exp)
 		return -EXDEV;
-	return rq->source->file->f_mode & FMODE_READ ? 0 : -EBADF;
+	return 0;
 }
 
 /**

@@ -254,6 +254,9 @@ void rdmafsd_leaving_change(const struct rdmafsd_leaving *l, struct rdmafsd_chan
 void rdmafsd_leaving_end(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l, bool removed);
 void rdmafsd_leaving_put(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l);
 
+void rdmafsd_verifier_keep(struct rdmafsd_rq *rq, struct dentry *dentry, u64 verifier);
+bool rdmafsd_verifier_is(struct dentry *dentry, u64 verifier);
+
 int rdmafsd_tmpfile_make(struct rdmafsd_rq *rq, struct rdmafsd_tmpfile *t);
 void rdmafsd_tmpfile_put(struct rdmafsd_rq *rq, struct rdmafsd_tmpfile *t);
 int rdmafsd_linking_begin(struct rdmafsd_rq *rq, struct dentry *obj, struct rdmafsd_linking *l);

@@ -682,7 +682,11 @@ static void fs_copy_ranges(struct kunit *test)
 		FS_RANGE(COPY, 0, LLONG_MAX - 7, 8, 0),
 		FS_RANGE(COPY, 8, 0, U64_MAX, 0),
 		FS_RANGE(CLONE, 0, 0, 0, RFP_CLONE_DEDUPE),
-		FS_RANGE(CLONE, 0, 0, 8, RFP_CLONE_DEDUPE << 1),
+		FS_RANGE(CLONE, 0, 0, 8, RFP_CLONE_ZEROS << 1),
+		FS_RANGE(CLONE, 0, 0, 8, RFP_CLONE_ZEROS),
+		FS_RANGE(CLONE, 0, 0, 8, RFP_CLONE_DEDUPE | RFP_CLONE_COMPARE),
+		FS_RANGE(COPY, 0, 0, 8, RFP_CLONE_COMPARE),
+		FS_RANGE(CLONE, 0, 0, 0, RFP_CLONE_COMPARE),
 		FS_RANGE(CLONE, U64_MAX, 0, 0, 0),
 		FS_RANGE(CLONE, 0, 8, LLONG_MAX, 0),
 	};
@@ -698,6 +702,65 @@ static void fs_copy_ranges(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		KUNIT_EXPECT_EQ_MSG(test, fs_copy(test, c, bad[i].op, a.stateid, b.stateid,
 						  &bad[i].like), RFP_EINVAL, "%zu", i);
+}
+
+/* CREATE of a name in the root, with a verifier, as a user; an open that is made is closed. */
+static u32 fs_create_how(struct kunit *test, struct fs_client *c, u32 cred, const char *name,
+			 u32 how, u64 verifier)
+{
+	struct rfp_create_req *req;
+	struct fs_open o = {};
+	struct rfp_enc enc;
+	u32 status;
+
+	req = fs_req(c, &enc, RFP_CREATE, cred, sizeof(*req));
+	req->mode = cpu_to_le32(0444);
+	req->flags = cpu_to_le32(RFP_OPEN_READ | RFP_OPEN_WRITE);
+	req->how = cpu_to_le32(how);
+	req->verifier = cpu_to_le64(verifier);
+	rfp_enc_fh(&enc, &c->root);
+	rfp_enc_str(&enc, name, strlen(name), RFP_NAME_MAX);
+	status = fs_call(test, c, &enc);
+	if (!status) {
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(((struct rfp_open_rep *)c->rep)->flags),
+				RFP_OPEN_CREATED);
+		fs_take_open(c, &o, true);
+		KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	}
+	return status;
+}
+
+/*
+ * A file that a client has made exclusively is known by the verifier that it was made with, though
+ * the session is another one, and by no other; not to another user; and not when somebody has
+ * written to it.  To ask for it makes nothing.
+ */
+static void fs_made_exclusively(struct kunit *test)
+{
+	const u32 excl = RFP_CREATE_EXCL, again = RFP_CREATE_EXCL | RFP_CREATE_AGAIN;
+	const u64 mine = 0x123456789abcdef0ULL;
+	struct fs_client *c = fs_client(test);
+	struct fs_open o = {};
+
+	KUNIT_EXPECT_EQ(test, fs_create_how(test, c, FS_USER, "made", again, mine), RFP_ENOENT);
+	KUNIT_ASSERT_EQ(test, fs_create_how(test, c, FS_USER, "made", excl, mine), 0);
+	KUNIT_EXPECT_EQ(test, fs_create_how(test, c, FS_USER, "made", excl, mine), RFP_EEXIST);
+	KUNIT_EXPECT_EQ(test, fs_create_how(test, c, FS_USER, "made", again, mine + 1), RFP_EEXIST);
+	KUNIT_EXPECT_EQ(test, fs_create_how(test, c, FS_ROOT, "made", again, mine), RFP_EEXIST);
+	fs_end(test, c);
+	fs_begin(test, c);
+	KUNIT_EXPECT_EQ(test, fs_create_how(test, c, FS_USER, "made", again, mine), 0);
+	KUNIT_EXPECT_EQ(test, fs_create_how(test, c, FS_USER, "made", 0, mine), RFP_EINVAL);
+	KUNIT_EXPECT_EQ(test, fs_create_how(test, c, FS_USER, "made", RFP_CREATE_AGAIN, mine),
+			RFP_EINVAL);
+	KUNIT_EXPECT_EQ(test, fs_create_how(test, c, FS_USER, "made", again, 0), RFP_EINVAL);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "made"), 0);
+
+	/* One without a verifier is nobody's. */
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "made", 0666, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_create_how(test, c, FS_USER, "made", again, mine), RFP_EEXIST);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "made"), 0);
 }
 
 /*
@@ -746,6 +809,7 @@ static struct kunit_case fs_cases[] = {
 	KUNIT_CASE(fs_copy_names),
 	KUNIT_CASE(fs_copy_ranges),
 	KUNIT_CASE(fs_nameless),
+	KUNIT_CASE(fs_made_exclusively),
 	KUNIT_CASE(fs_ends_apart),
 	{}
 };

@@ -723,3 +723,26 @@ bool rdmafs_xprt_aborted(struct rdmafs_xprt *x)
 	return READ_ONCE(x->state) == RXC_ABORTED;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_aborted);
+
+/**
+ * rdmafs_xprt_count_lost - count a call that ended with -EREMOTEIO, by what became of it
+ * @x:    the session
+ * @lost: what its maker has found out
+ *
+ * Context: any.
+ */
+void rdmafs_xprt_count_lost(struct rdmafs_xprt *x, enum rdmafs_xprt_lost lost)
+{
+	switch (lost) {
+	case RDMAFS_XPRT_LOST_DONE:
+		rxp_count(&x->stats, lost_done);
+		break;
+	case RDMAFS_XPRT_LOST_AGAIN:
+		rxp_count(&x->stats, lost_again);
+		break;
+	case RDMAFS_XPRT_LOST_UNKNOWN:
+		rxp_count(&x->stats, lost_unknown);
+		break;
+	}
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_count_lost);

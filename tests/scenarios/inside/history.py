@@ -67,8 +67,8 @@ SIZE = 1000000
 RECORD = 64
 SECTOR = 512
 # What is done with an open file does not fail when a session ends, but for what can't be
-# done twice (Documentation/architecture.rst).
-MAY_FAIL = ("names", "record", "xattr")
+# done twice, and of which nothing proves whether it was done (Documentation/architecture.rst).
+MAY_FAIL = ("names", "record", "size")
 KINDS = 9       # of calls, see Writer.run()
 PATIENCE = 600  # seconds, on a machine that has much else to do
 # A file's time is that of the last tick: it may be so many ns old.

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Changes of names, whose answers can be lost with a session (Documentation/architecture.rst).
 
-What is done with an open file never fails when a session ends.  What is done with a name
-and can't be done twice may say EIO then: it may have been made, or not.
+What is done with an open file does not fail when a session ends, unless others change it too.
+What is done with a name and can't be done twice may say EIO then, where nothing proves whether it
+was made: it may have been, or not.
 """
 
 import errno
