@@ -293,7 +293,7 @@ void rdmafsd_crossed_drop(struct rdmafsd_export *top)
 			return;
 		rdmafsd_crossed_end(exp);
 		left = wait_for_completion_timeout(&exp->ended, HZ);
-		rdmafsd_export_free(exp);
+		rdmafsd_export_put_memory(exp);
 		rdmafs_test_point("crossed_dropped", 0);
 	}
 }
@@ -312,7 +312,7 @@ static int rdmafsd_crossed_charge(struct rdmafsd_export *parent,
 	if (!exp)
 		return -ENFILE;
 	rdmafsd_crossed_end(exp);
-	rdmafsd_export_free(exp);
+	rdmafsd_export_put_memory(exp);
 	return RFP_OFFLINE;
 }
 
@@ -339,7 +339,7 @@ void rdmafsd_crossed_end_below(struct rdmafsd_export *exp)
 		if (!below)
 			return;
 		wait_for_completion(&below->ended);
-		rdmafsd_export_free(below);
+		rdmafsd_export_put_memory(below);
 	}
 }
 
@@ -500,7 +500,7 @@ static int rdmafsd_crossed_make(struct rdmafsd_export *parent, struct dentry *de
 free:
 	path_put(&exp->over);
 	path_put(&exp->path);
-	rdmafsd_export_free(exp);
+	rdmafsd_export_put_memory(exp);
 	return err;
 }
 

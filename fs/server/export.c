@@ -184,12 +184,12 @@ static void rdmafsd_export_idle(struct percpu_ref *ref)
 }
 
 /**
- * rdmafsd_export_free - drop a reference to the memory of an export
+ * rdmafsd_export_put_memory - drop a reference to the memory of an export
  * @exp: the export
  *
  * Context: any.
  */
-void rdmafsd_export_free(struct rdmafsd_export *exp)
+void rdmafsd_export_put_memory(struct rdmafsd_export *exp)
 {
 	struct rdmafsd_export *parent;
 
@@ -381,7 +381,7 @@ static void rdmafsd_export_ended(struct work_struct *work)
 	/* From now on it may be crossed into anew. */
 	rdmafsd_crossed_ended(exp);
 	complete_all(&exp->ended);
-	rdmafsd_export_free(exp);
+	rdmafsd_export_put_memory(exp);
 }
 
 /**
@@ -636,7 +636,7 @@ void rdmafsd_export_end(struct rdmafsd_export *exp)
 	__module_get(THIS_MODULE);
 	percpu_ref_kill(&exp->inflight);
 	wait_for_completion_timeout(&exp->ended, HZ);
-	rdmafsd_export_free(exp);
+	rdmafsd_export_put_memory(exp);
 }
 
 /**

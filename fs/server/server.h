@@ -346,7 +346,7 @@ bool rdmafsd_export_unknown(struct rdmafsd_export *exp);
 struct rdmafsd_export *rdmafsd_export_find_name(const char *name, size_t len);
 bool rdmafsd_export_get(struct rdmafsd_export *exp);
 void rdmafsd_export_put(struct rdmafsd_export *exp);
-void rdmafsd_export_free(struct rdmafsd_export *exp);
+void rdmafsd_export_put_memory(struct rdmafsd_export *exp);
 int rdmafsd_exports_init(void);
 void rdmafsd_exports_exit(void);
 

@@ -126,7 +126,7 @@ int rdmafsd_session_hold(struct rdmafsd_session *ses, struct rdmafsd_export *exp
 	refcount_inc(&exp->refs);
 	err = xa_insert(&ses->holds, exp->serial, exp, GFP_KERNEL_ACCOUNT);
 	if (err)
-		rdmafsd_export_free(exp);
+		rdmafsd_export_put_memory(exp);
 	return err == -EBUSY ? 0 : err;
 }
 
@@ -136,7 +136,7 @@ static void rdmafsd_session_unhold_one(struct rdmafsd_session *ses, unsigned lon
 	struct rdmafsd_export *held = xa_erase(&ses->holds, serial);
 
 	if (held)
-		rdmafsd_export_free(held);
+		rdmafsd_export_put_memory(held);
 }
 
 /* No lock of the session is tried there any more, nor will be.  @exp: as below. */
@@ -275,20 +275,20 @@ static void rdmafsd_session_close_files(struct rdmafsd_session *ses)
 			first = exp;
 			idle_first = idle;
 		} else if (exp == first || rdmafsd_closing_is(&closings, exp)) {
-			rdmafsd_export_free(exp);
+			rdmafsd_export_put_memory(exp);
 		} else if (!rdmafsd_closing_begin(ses, exp, idle, &closings)) {
 			rdmafsd_session_leave(ses, exp, idle);
-			rdmafsd_export_free(exp);
+			rdmafsd_export_put_memory(exp);
 		}
 	}
 	if (first) {
 		rdmafsd_session_leave(ses, first, idle_first);
 		rdmafsd_session_close_in(ses, first);
-		rdmafsd_export_free(first);
+		rdmafsd_export_put_memory(first);
 	}
 	list_for_each_entry_safe(c, next, &closings, link) {
 		flush_work(&c->work);
-		rdmafsd_export_free(c->exp);
+		rdmafsd_export_put_memory(c->exp);
 		kfree(c);
 	}
 	rdmafsd_session_close_in(ses, NULL);
