@@ -124,7 +124,7 @@ static int rdmafsd_grace_look(struct rdmafsd_export *exp, struct rdmafsd_session
 }
 
 /* No record can be made here.  True: nor is there one, so the file system does without. */
-static bool rdmafsd_grace_none(struct rdmafsd_export *exp)
+static bool rdmafsd_grace_make_bare(struct rdmafsd_export *exp)
 {
 	struct rdmafsd_grace *g = exp->grace;
 	struct rdmafsd_holder *h;
@@ -202,7 +202,7 @@ static int rdmafsd_grace_change(struct rdmafsd_export *exp, struct rdmafsd_sessi
 	/* What the client shows was looked at before it gets another record. */
 	if (!err && (h || !exp->bare))
 		err = rdmafsd_grace_record(exp, ses, a);
-	if (err == -EPERM && rdmafsd_grace_none(exp)) {
+	if (err == -EPERM && rdmafsd_grace_make_bare(exp)) {
 		a->record = 0;
 		return 0;
 	}
@@ -376,8 +376,8 @@ static void rdmafsd_grace_end_work(struct work_struct *work)
  * removed now is removed before that.  But where none can be removed, since the export is
  * read-only, others are not to wait for that: the client keeps its record, and is not left.
  */
-static void rdmafsd_grace_nothing(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
-				  struct rdmafsd_holder *h)
+static void rdmafsd_grace_holds_none(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
+				     struct rdmafsd_holder *h)
 {
 	if (rdmafsd_holder_retire(exp, h) && exp->bare && !rdmafsd_session_hold(ses, exp))
 		rdmafsd_holder_set(exp->grace, h, ses, h->record);
@@ -388,13 +388,13 @@ static void rdmafsd_grace_nothing(struct rdmafsd_export *exp, struct rdmafsd_ses
  * taken some again in this session, it has these by its record, which is there yet: so no other
  * client has got a lock since.
  */
-static void rdmafsd_grace_late(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
-			       struct rdmafsd_holder *h)
+static void rdmafsd_grace_note_partial(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
+				       struct rdmafsd_holder *h)
 {
 	if (h->part == ses->age && atomic_read(&ses->nr_locks) && !rdmafsd_session_hold(ses, exp))
 		rdmafsd_holder_set(exp->grace, h, ses, h->record);
 	else
-		rdmafsd_grace_nothing(exp, ses, h);
+		rdmafsd_grace_holds_none(exp, ses, h);
 }
 
 /**
@@ -418,7 +418,7 @@ void rdmafsd_grace_done(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
 		if (!h->done)
 			rdmafsd_holder_done(g, h);
 		if (rdmafsd_holder_left(h))
-			rdmafsd_grace_late(exp, ses, h);
+			rdmafsd_grace_note_partial(exp, ses, h);
 		h->told = h->ses;
 		/* One that has nothing, and nothing to ask for, is not told of the next start. */
 		if (!h->record && !h->ses)
@@ -535,7 +535,7 @@ static bool rdmafsd_grace_take(const struct rdmafsd_record *r, void *to)
 	return true;
 }
 
-static void rdmafsd_grace_free(struct rdmafsd_grace *g)
+static void rdmafsd_holders_free(struct rdmafsd_grace *g)
 {
 	struct rdmafsd_holder *h, *next;
 
@@ -562,7 +562,7 @@ static int rdmafsd_grace_read(struct rdmafsd_export *exp)
 		nr++;
 	}
 	if (err)
-		rdmafsd_grace_free(g);
+		rdmafsd_holders_free(g);
 	else if (nr)
 		pr_warn_ratelimited("%s: %u records of clients' locks were too many\n",
 				    exp->p.name, nr);
@@ -738,7 +738,7 @@ void rdmafsd_grace_exit(struct rdmafsd_export *exp)
 		return;
 	disable_delayed_work_sync(&g->end);
 	down_write(&g->sem);
-	rdmafsd_grace_free(g);
+	rdmafsd_holders_free(g);
 	up_write(&g->sem);
 }
 
