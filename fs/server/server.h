@@ -210,18 +210,18 @@ struct rdmafsd_export_params {
  * @crossed:	&struct rdmafsd_export that were crossed into from it; guarded by
  *		rdmafsd_crossed_lock (crossed.c), as @sibling
  * @sibling:	in the list @crossed of @parent, from its start to its end
- * @nr_crossed:	of one without @parent: how many live ones there are below it
+ * @nr_crossed:	of one without @parent: how many live ones there are below it; atomic
  * @ending:	of one with @parent: its end has begun; atomic
- * @nr_arriving: of one with @parent: how many CROSSes read its root, see op_session.c
+ * @nr_arriving: of one with @parent: how many CROSSes read its root; atomic, see op_session.c
  * @maker:	of one with @parent: the client that it was made for; constant
  * @used:	when a handle of it was last used, in jiffies; without a lock
  * @idle:	ends it when it is unused
  * @verf:	base of the write verifier, random; constant
- * @verf_gen:	added to @verf; grows whenever unstable data may have been lost
+ * @verf_gen:	added to @verf; atomic; grows whenever unstable data may have been lost
  * @inflight:	requests at work; killed when the export ends
  * @end:	closes and frees what is left once @inflight is zero, see export.c
  * @ended:	completed by @end
- * @nr_states:	states that hold a file open, those being closed included
+ * @nr_states:	states that hold a file open, those being closed included; atomic
  * @opened:	&struct rdmafsd_opened by inode; read under RCU
  * @claims:	&struct rdmafsd_claim by number; read and changed under @opened_lock
  * @made:	marks of files that were made in this life, or NULL, see rdmafsd_opened_made();
@@ -513,8 +513,8 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim);
  * @client:      the client that its opens count for; constant, a reference
  * @xs:          transport's; constant, valid until session_close() returns
  * @holds:       &struct rdmafsd_export by serial, references to memory: those in which it may be
- *               recorded to have locks (grace.c)
- * @locks:       &struct rdmafsd_lock by token
+ *               recorded to have locks (grace.c); the xarray's own lock
+ * @locks:       &struct rdmafsd_lock by token; the xarray's own lock
  * @locks_lock:  guards the next seven; in it only transport's lock of the session
  * @owners:      &struct rdmafsd_owner, by a keyed hash of the client's names for them
  * @events:      &struct rdmafsd_lock whose client is to be told
@@ -720,6 +720,10 @@ enum rdmafsd_claim_state {
  * @since:  when it was LEFT, in jiffies
  * @left:   in the export's @left while it is LEFT; guarded by @opened_lock
  * @rcu:    defers its freeing
+ *
+ * @of, @client, @by, @stay and @since change under @opened_lock while the claim is LEFT (claim.c),
+ * at the end of its export only by the task that ends it (cut.c).  Else they are the state's, from
+ * which a note takes over @client under rdmafsd_cut_lock.
  */
 struct rdmafsd_claim {
 	struct rhash_head node;
