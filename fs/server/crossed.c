@@ -396,7 +396,7 @@ static int rdmafsd_crossed_find(struct rdmafsd_export *parent, const struct dent
 	return ret;
 }
 
-/* What the export is to be, but for its path. */
+/* The settings of the export that is to be, but for its path. */
 static int rdmafsd_crossed_describe(struct rdmafsd_export *parent, struct dentry *dentry,
 				    const struct path *path, struct rdmafsd_export **expp)
 {

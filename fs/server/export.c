@@ -364,7 +364,7 @@ static void rdmafsd_export_ended(struct work_struct *work)
 	/* Clients that had locks there gave them back: they are not to be waited for again. */
 	if (exp->parent && !atomic_read(&exp->nr_states))
 		rdmafsd_sessions_unused(exp);
-	/* Before others can have, by another export, what is given back now. */
+	/* Before others can get, by another export, the locks that are given back now. */
 	rdmafsd_grace_end(exp);
 	/* No request can add a state any more, so this closes all. */
 	rdmafsd_sessions_close_export(exp);

@@ -369,7 +369,7 @@ int rdmafsd_lock_cancel(struct rdmafsd_session *ses, u32 token)
 /* --------------------------------------------------------------------- end */
 
 /**
- * rdmafsd_locks_end - give up what a session waits for, and what it has not learnt that it has
+ * rdmafsd_locks_end - give up the locks that a session waits for, or has not learnt that it has
  * @ses: the session, kept from being freed by the caller
  * @exp: the locks in this export only; NULL: all
  *

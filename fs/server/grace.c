@@ -27,10 +27,10 @@
  * since (holder.c).  There are fewer of these marks than files, so a client may lose a lock that no
  * other client had; it never gets one that another client has had.
  *
- * What processes of this machine lock, and clients of its NFS server, is not looked at: they are
- * not kept waiting, and the locks that they have had in between are not known.  No records are
- * made for the clients of an export that is read-only, nor where the directory of orphans can't be
- * root's own (vfat): they get again what is free, unless others are recorded.
+ * Locks of processes on this machine, and of clients of its NFS server, are neither recorded nor
+ * kept waiting: the server does not know which were held in between.  No records are made for the
+ * clients of an export that is read-only, nor where the directory of orphans can't be root's own
+ * (vfat): they get again what is free, unless others are recorded.
  *
  * Locks: @sem guards all of struct rdmafsd_grace and its holders but @taken.  It is held for
  * reading while a lock is asked for, and for writing where holders change, also while records are
@@ -56,10 +56,10 @@ static LIST_HEAD(rdmafsd_graces);		/* &struct rdmafsd_grace with @users */
 /* ------------------------------------------------------------------ asking */
 
 /*
- * A lock is not granted if it can't be recorded who has it.  A file system that is frozen thaws, so
- * the client is to ask later (-EAGAIN).  So is a client that asks @again: it has a record that is
- * valid, and a refusal would lose the lock.  But it can't be known when a read-only file system can
- * be written.
+ * If the record of a client's lock can't be written, the lock is not granted.  -EAGAIN, ask later:
+ * the file system is frozen, and will thaw; or the client takes a lock again (@again): its record
+ * is valid, and -ENOLCK would lose the lock.  A read-only file system may never be written:
+ * -ENOLCK.
  */
 static int rdmafsd_grace_errno(int err, bool again)
 {
@@ -190,16 +190,16 @@ static int rdmafsd_grace_change(struct rdmafsd_export *exp, struct rdmafsd_sessi
 	if (err != -EAGAIN)
 		return err;
 	/*
-	 * What a session that ends waits for must not displace the client's next session.  Nor must
-	 * it take away the record of another that the server, as it stops, has ended a moment
-	 * before: its client gets nothing by that, and the other one would lose its locks.  What is
-	 * left when an export ends is given back without this (rdmafsd_grace_end()).
+	 * A request of a session that ends must not displace the client's next session.  Nor may it
+	 * retire the record of a second client whose session the stopping server has just ended:
+	 * that would lose the second client's locks and give the first nothing.  What is left when
+	 * an export ends is given back without this (rdmafsd_grace_end()).
 	 */
 	if (rdmafs_xprt_session_closes(ses->xs) || percpu_ref_is_dying(&exp->inflight))
 		return -EAGAIN;
 	h = rdmafsd_holder_find(g, ses->id, exp->p.id);
 	err = a->again ? 0 : rdmafsd_holders_retire(exp, h);
-	/* What the client shows was looked at before it gets another record. */
+	/* rdmafsd_grace_look() has compared @a->record before this replaces the record. */
 	if (!err && (h || !exp->bare))
 		err = rdmafsd_grace_record(exp, ses, a);
 	if (err == -EPERM && rdmafsd_grace_make_bare(exp)) {
@@ -219,9 +219,9 @@ static int rdmafsd_grace_change(struct rdmafsd_export *exp, struct rdmafsd_sessi
  *
  * Context: process, may sleep; waits for the export's file system if a record has to be written.
  * Return: 0: to be followed by rdmafsd_grace_leave(); -RDMAFSD_EGRACE: it is to ask later;
- * -RDMAFSD_ENOGRACE: it has not had the lock all the time; -ENOLCK: its having locks can't be
- * recorded; -EAGAIN: nor can it now, because the file system is frozen, or others write with
- * @nowait, or it can't be recorded that the client has a lock again; -ENOMEM.
+ * -RDMAFSD_ENOGRACE: it has not had the lock all the time; -ENOLCK: the record can't be written;
+ * -EAGAIN: it can't be written now: the file system is frozen, another task writes (with @nowait),
+ * or the client takes a lock again; -ENOMEM.
  */
 int rdmafsd_grace_enter(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
 			const struct inode *inode, struct rdmafsd_asking *a)
@@ -411,7 +411,7 @@ void rdmafsd_grace_done(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
 
 	down_write(&g->sem);
 	h = rdmafsd_holder_find(g, ses->id, exp->p.id);
-	/* What the client's next session has to ask for is not known to this one. */
+	/* This session does not know which locks the client's next session has to ask for. */
 	if (h && (!h->ses || h->ses == ses)) {
 		rdmafsd_holder_await(g, h, false);
 		/* There is nothing more that it could ask for by that record. */
@@ -489,7 +489,7 @@ ssize_t rdmafsd_grace_show(const struct rdmafsd_export *exp, char *page)
 
 /* ------------------------------------------------------------ start and end */
 
-/* What is found when the export starts. */
+/* The records that are found when the export starts. */
 struct rdmafsd_grace_found {
 	struct rdmafsd_grace *g;
 	struct list_head surplus;	/* struct rdmafsd_surplus */
@@ -642,7 +642,7 @@ static struct rdmafsd_grace *rdmafsd_grace_new(struct super_block *sb)
 	return g;
 }
 
-/* What the exports of a file system have in common, with a reference; NULL: no memory. */
+/* The memory that the exports of a file system share, with a reference; NULL: there is none. */
 static struct rdmafsd_grace *rdmafsd_grace_join(struct super_block *sb)
 {
 	struct rdmafsd_grace *new = rdmafsd_grace_new(sb), *found = NULL, *g;

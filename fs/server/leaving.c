@@ -131,7 +131,7 @@ int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struc
 }
 
 /**
- * rdmafsd_leaving_is - check that a name still stands for what rdmafsd_leaving_begin() found
+ * rdmafsd_leaving_is - check that a name still is the object's that rdmafsd_leaving_begin() found
  * @rq:	    the request, the caller's credentials on
  * @l:	    as rdmafsd_leaving_begin() left it
  * @dentry: what the name stands for now

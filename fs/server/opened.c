@@ -430,7 +430,7 @@ bool rdmafsd_opened_has(struct rdmafsd_export *exp, struct inode *inode)
  * @exp:   the export
  * @inode: the file, open or not
  *
- * What was NAMED stays so while the caller holds the file's naming semaphore.
+ * A file that was NAMED stays so while the caller holds its naming semaphore.
  *
  * Context: any; does not sleep.
  * Return: where it is; RDMAFSD_NAMED also if the file has no entry.

@@ -126,9 +126,9 @@ int rdmafsd_seclabel_set(struct rdmafsd_rq *rq, struct dentry *dentry, const voi
 }
 
 /*
- * What a request that makes an object says if the object can't have its label.  Other errnos would
- * mean something else to the client: that there is no regular file by this name (EOPNOTSUPP), or
- * that nothing was begun (EAGAIN).
+ * The errno of a request that makes an object, if the object can't have its label.  Other errnos
+ * would mean something else to the client: that there is no regular file by this name (EOPNOTSUPP),
+ * or that nothing was begun (EAGAIN).
  */
 static int rdmafsd_seclabel_errno(int err)
 {
@@ -200,9 +200,9 @@ static int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, struct dentry *dir, st
  * @dir:    the directory, not locked any more
  * @object: the object, a reference, which goes; or NULL: nothing is done
  *
- * What others have done with the object meanwhile may forbid that: an open or a lease of the file,
- * an entry in the directory, another name that they gave it in place of this one.  A file that a
- * client has open would have to become an orphan (leaving.c): its name stays.
+ * The name stays if others have meanwhile opened the file or got a lease of it, made an entry in
+ * the directory, or given the object another name in place of this one.  A file that a client has
+ * open would have to become an orphan (leaving.c).
  *
  * Context: process, may sleep: waits for removals of names as these wait for each other; the
  * mount's write counts are held; takes the file's naming semaphore, and the directory's i_rwsem.

@@ -211,7 +211,7 @@ static bool rdmafsd_closing_begin(struct rdmafsd_session *ses, struct rdmafsd_ex
 	return true;
 }
 
-/* What rdmafsd_session_export() looks through. */
+/* The tables of a session that rdmafsd_session_export() looks through. */
 enum rdmafsd_has {
 	RDMAFSD_HAS_OPEN,
 	RDMAFSD_HAS_WAITING,	/* a lock that waits, which may be all that is left of its open */
