@@ -366,6 +366,7 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 	umode_t mode;
 	int err;
 
+	lockdep_assert_held_write(&dir->i_rwsem);
 	dentry = rdmafsd_lookup(rq->exp, c->dir, &rq->name[0]);
 	if (IS_ERR(dentry))
 		return dentry;
