@@ -14,6 +14,7 @@
 #include <linux/xattr.h>
 #include <uapi/linux/btrfs_tree.h>
 #include "request.h"
+#include "opened.h"
 #include "transport/points.h"
 
 static struct rfp_time rdmafsd_time(const struct timespec64 *ts)

@@ -35,6 +35,7 @@
 #include <linux/workqueue.h>
 #include "transport/points.h"
 #include "server.h"
+#include "opened.h"
 
 #define RDMAFSD_CUT_BITS	12
 

@@ -32,6 +32,7 @@
 #include <linux/workqueue.h>
 #include "transport/points.h"
 #include "server.h"
+#include "opened.h"
 #include "grace.h"
 
 static DEFINE_MUTEX(rdmafsd_exports_lock);	/* to change the table, or to walk it and sleep */

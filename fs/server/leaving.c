@@ -28,6 +28,7 @@
 #include <linux/rwsem.h>
 #include "transport/points.h"
 #include "request.h"
+#include "opened.h"
 
 /* May the caller remove a name?  The VFS checks the same when the name is removed. */
 static bool rdmafsd_leaving_may(struct rdmafsd_rq *rq, struct dentry *dir, struct inode *inode)

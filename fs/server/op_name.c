@@ -21,6 +21,7 @@
 #include <linux/uio.h>
 #include "transport/points.h"
 #include "request.h"
+#include "opened.h"
 
 /**
  * struct rdmafsd_named - a name that was made or removed, on the stack of the request

@@ -22,6 +22,7 @@
 #include <linux/xattr.h>
 #include "transport/points.h"
 #include "request.h"
+#include "opened.h"
 
 static int rdmafsd_open_type(struct dentry *dentry)
 {

@@ -33,6 +33,7 @@
 #include <linux/slab.h>
 #include "transport/points.h"
 #include "server.h"
+#include "opened.h"
 
 #define RDMAFSD_ORPHANS		".rdmafs-orphans"
 #define RDMAFSD_ORPHAN_LEN	34	/* 16 digits, and twice a dash (or plus) and 8 digits */

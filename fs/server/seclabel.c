@@ -23,6 +23,7 @@
 #include <linux/fs.h>
 #include <linux/xattr.h>
 #include "request.h"
+#include "opened.h"
 #include "transport/points.h"
 
 /**

@@ -22,6 +22,7 @@
 #include <linux/workqueue.h>
 #include "transport/points.h"
 #include "server.h"
+#include "opened.h"
 #include "filelock.h"
 #include "grace.h"
 

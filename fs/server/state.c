@@ -22,6 +22,7 @@
 #include <linux/wait_bit.h>
 #include "transport/points.h"
 #include "server.h"
+#include "opened.h"
 
 /**
  * rdmafsd_file_close - close a file before returning
