@@ -49,6 +49,7 @@
 #include "grace.h"
 #include "holder.h"
 #include "record.h"
+#include "trace.h"
 
 static DEFINE_MUTEX(rdmafsd_graces_lock);	/* the next, and @users; a leaf */
 static LIST_HEAD(rdmafsd_graces);		/* &struct rdmafsd_grace with @users */
@@ -355,6 +356,7 @@ static void rdmafsd_grace_finish(struct rdmafsd_grace *g)
 		rdmafsd_holder_set(g, h, NULL, h->record);
 	}
 	WRITE_ONCE(g->on, false);
+	trace_rdmafs_grace(g->sb, false, away);
 	pr_info("%s: the grace period is over: %u clients did not come back\n", g->sb->s_id, away);
 }
 
@@ -621,6 +623,7 @@ static void rdmafsd_grace_begin(struct rdmafsd_export *exp, bool first)
 		mod_delayed_work(rdmafsd_reap_wq, &g->end, exp->p.grace_s * HZ);
 	}
 	WRITE_ONCE(g->on, true);
+	trace_rdmafs_grace(g->sb, true, g->nr_awaited);
 	pr_info("%s: grace period: waiting %u s at most for %u clients that had locks\n",
 		exp->p.name, exp->p.grace_s, g->nr_awaited);
 }
@@ -738,6 +741,8 @@ void rdmafsd_grace_exit(struct rdmafsd_export *exp)
 		return;
 	disable_delayed_work_sync(&g->end);
 	down_write(&g->sem);
+	if (g->on)
+		trace_rdmafs_grace(g->sb, false, g->nr_awaited);
 	rdmafsd_holders_free(g);
 	up_write(&g->sem);
 }

@@ -43,6 +43,7 @@
 #include <linux/workqueue.h>
 #include "server.h"
 #include "opened.h"
+#include "trace.h"
 
 static const struct rhashtable_params rdmafsd_opened_params = {
 	.key_len = sizeof(struct inode *),
@@ -84,6 +85,7 @@ void rdmafsd_opened_move(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
 			 enum rdmafsd_opened_name to)
 {
 	lockdep_assert_held(&exp->opened_lock);
+	trace_rdmafs_opened_name(exp, of, to);
 	WRITE_ONCE(exp->nr_orphans, exp->nr_orphans + (to != RDMAFSD_NAMED) -
 		   (of->name != RDMAFSD_NAMED));
 	WRITE_ONCE(of->name, to);

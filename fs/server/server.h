@@ -34,6 +34,7 @@
  *	cut.c		notes of opens that an export's end has closed
  *	orphan.c	the directory that holds files whose last name was removed
  *	tmpfile.c	files that are made without a name
+ *	trace.c		tracepoints of claims, names, records and grace periods (trace.h)
  *	nowait.c	READ and GETATTR of what is in memory, without blocking
  *	waits.c		the file system that any other request may block on
  *	session.c	what belongs to one session of a client
