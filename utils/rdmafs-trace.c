@@ -34,11 +34,12 @@ enum group {
 	GRANTS,
 	POLICY,
 	PAGES,
+	CLAIMS,
 	NR_GROUPS
 };
 
 static const char *const group_names[NR_GROUPS] = {
-	"calls", "states", "grants", "policy", "pages"
+	"calls", "states", "grants", "policy", "pages", "claims"
 };
 
 /**
@@ -72,6 +73,10 @@ static const struct kind kinds[] = {
 	{ "pages", PAGES, "client", "pages" },
 	{ "cache", PAGES, "client", "cache" },
 	{ "attrs", PAGES, "client", "attributes" },
+	{ "claim", CLAIMS, "server", "claim" },
+	{ "opened_name", CLAIMS, "server", "name" },
+	{ "grace", CLAIMS, "server", "grace period" },
+	{ "record", CLAIMS, "server", "record" },
 };
 
 /**
@@ -500,7 +505,7 @@ static void usage(FILE *f)
 	      "/sys/kernel/tracing/trace by default.\n"
 	      "\n"
 	      "  -e, --events=G,.. what to show (calls): calls, which are drawn; grants, policy,\n"
-	      "                    pages, states, which are listed; or all of these\n"
+	      "                    pages, claims, states, which are listed; or all of these\n"
 	      "  -t, --seconds=S   trace for S seconds, and show that\n"
 	      "  -n, --number=N    no more than N RPCs (20)\n"
 	      "  -l, --length=B    those with at least B bytes of data\n"

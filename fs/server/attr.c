@@ -14,6 +14,7 @@
 #include <linux/xattr.h>
 #include <uapi/linux/btrfs_tree.h>
 #include "request.h"
+#include "opened.h"
 #include "transport/points.h"
 
 static struct rfp_time rdmafsd_time(const struct timespec64 *ts)
@@ -99,7 +100,7 @@ static_assert(RFP_ATTR_STATX ==
 	      (STATX_ATTR_COMPRESSED | STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND |
 	       STATX_ATTR_NODUMP | STATX_ATTR_ENCRYPTED | STATX_ATTR_VERITY));
 
-/* What the file system has told of chattr's flags, and which of them it can tell. */
+/* The flags of chattr that the file system has told of, and which of them it can tell. */
 static u32 rdmafsd_attr_statx(const struct kstat *stat)
 {
 	return (stat->attributes & RFP_ATTR_STATX) |

@@ -30,6 +30,7 @@
 #include "server.h"
 #include "opened.h"
 #include "staying.h"
+#include "trace.h"
 
 static const struct rhashtable_params rdmafsd_claims_params = {
 	.key_len = sizeof(u64),
@@ -57,6 +58,7 @@ static void rdmafsd_claim_move(struct rdmafsd_export *exp, struct rdmafsd_claim 
 			       enum rdmafsd_claim_state to)
 {
 	lockdep_assert_held(&exp->opened_lock);
+	trace_rdmafs_claim(exp, claim, to);
 	if (claim->state == RDMAFSD_CLAIM_LEFT) {
 		rdmafsd_left_del(exp, claim);
 		claim->of->awaited--;

@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "server.h"
+#include "opened.h"
 #include "staying.h"
 
 /* Memory that an open takes, with its file and with its inode, which it keeps in memory. */

@@ -300,7 +300,7 @@ void rdmafsd_crossed_drop(struct rdmafsd_export *top)
 			return;
 		rdmafsd_crossed_end(exp);
 		left = wait_for_completion_timeout(&exp->ended, HZ);
-		rdmafsd_export_free(exp);
+		rdmafsd_export_put_memory(exp);
 		rdmafs_test_point("crossed_dropped", 0);
 	}
 }
@@ -319,7 +319,7 @@ static int rdmafsd_crossed_charge(struct rdmafsd_export *parent,
 	if (!exp)
 		return -ENFILE;
 	rdmafsd_crossed_end(exp);
-	rdmafsd_export_free(exp);
+	rdmafsd_export_put_memory(exp);
 	return RFP_OFFLINE;
 }
 
@@ -346,7 +346,7 @@ void rdmafsd_crossed_end_below(struct rdmafsd_export *exp)
 		if (!below)
 			return;
 		wait_for_completion(&below->ended);
-		rdmafsd_export_free(below);
+		rdmafsd_export_put_memory(below);
 	}
 }
 
@@ -403,7 +403,7 @@ static int rdmafsd_crossed_find(struct rdmafsd_export *parent, const struct dent
 	return ret;
 }
 
-/* What the export is to be, but for its path. */
+/* The settings of the export that is to be, but for its path. */
 static int rdmafsd_crossed_describe(struct rdmafsd_export *parent, struct dentry *dentry,
 				    const struct path *path, struct rdmafsd_export **expp)
 {
@@ -507,7 +507,7 @@ static int rdmafsd_crossed_make(struct rdmafsd_export *parent, struct dentry *de
 free:
 	path_put(&exp->over);
 	path_put(&exp->path);
-	rdmafsd_export_free(exp);
+	rdmafsd_export_put_memory(exp);
 	return err;
 }
 

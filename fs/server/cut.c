@@ -37,6 +37,7 @@
 #include "transport/points.h"
 #include "server.h"
 #include "staying.h"
+#include "opened.h"
 
 #define RDMAFSD_CUT_BITS	12
 

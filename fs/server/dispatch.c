@@ -22,6 +22,7 @@
 #include <linux/slab.h>
 #include <linux/unaligned.h>
 #include "request.h"
+#include "opened.h"
 #include "transport/points.h"
 
 static_assert(sizeof(struct rfp_open_rep) + 2 * sizeof(struct rfp_attr) +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the server has to tell a client: what has become of locks that it waits for (filelock.c),
- * and that it is to take its locks again (grace.c).  If an export has other settings than before
+ * Events that the server tells a client of: locks that it waits for have changed (filelock.c), or
+ * it is to take its locks again (grace.c).  If an export has other settings than before
  * (configfs_export.c) clients are rung for nothing.
  *
  * The client is rung for the first event, and then asks for all that there are (EVENTS).

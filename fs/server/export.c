@@ -32,6 +32,7 @@
 #include <linux/workqueue.h>
 #include "transport/points.h"
 #include "server.h"
+#include "opened.h"
 #include "grace.h"
 
 static DEFINE_MUTEX(rdmafsd_exports_lock);	/* to change the table, or to walk it and sleep */
@@ -184,12 +185,12 @@ static void rdmafsd_export_idle(struct percpu_ref *ref)
 }
 
 /**
- * rdmafsd_export_free - drop a reference to the memory of an export
+ * rdmafsd_export_put_memory - drop a reference to the memory of an export
  * @exp: the export
  *
  * Context: any.
  */
-void rdmafsd_export_free(struct rdmafsd_export *exp)
+void rdmafsd_export_put_memory(struct rdmafsd_export *exp)
 {
 	struct rdmafsd_export *parent;
 
@@ -364,7 +365,7 @@ static void rdmafsd_export_ended(struct work_struct *work)
 	/* Clients that had locks there gave them back: they are not to be waited for again. */
 	if (exp->parent && !atomic_read(&exp->nr_states))
 		rdmafsd_sessions_unused(exp);
-	/* Before others can have, by another export, what is given back now. */
+	/* Before others can get, by another export, the locks that are given back now. */
 	rdmafsd_grace_end(exp);
 	/* No request can add a state any more, so this closes all. */
 	rdmafsd_sessions_close_export(exp);
@@ -381,7 +382,7 @@ static void rdmafsd_export_ended(struct work_struct *work)
 	/* From now on it may be crossed into anew. */
 	rdmafsd_crossed_ended(exp);
 	complete_all(&exp->ended);
-	rdmafsd_export_free(exp);
+	rdmafsd_export_put_memory(exp);
 }
 
 /**
@@ -636,7 +637,7 @@ void rdmafsd_export_end(struct rdmafsd_export *exp)
 	__module_get(THIS_MODULE);
 	percpu_ref_kill(&exp->inflight);
 	wait_for_completion_timeout(&exp->ended, HZ);
-	rdmafsd_export_free(exp);
+	rdmafsd_export_put_memory(exp);
 }
 
 /**

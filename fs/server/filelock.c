@@ -369,7 +369,7 @@ int rdmafsd_lock_cancel(struct rdmafsd_session *ses, u32 token)
 /* --------------------------------------------------------------------- end */
 
 /**
- * rdmafsd_locks_end - give up what a session waits for, and what it has not learnt that it has
+ * rdmafsd_locks_end - give up the locks that a session waits for, or has not learnt that it has
  * @ses: the session, kept from being freed by the caller
  * @exp: the locks in this export only; NULL: all
  *
@@ -417,7 +417,8 @@ void rdmafsd_locks_end(struct rdmafsd_session *ses, const struct rdmafsd_export 
  * @index: where to begin in the session's table; moves behind the lock that was found
  *
  * Context: process, does not sleep.
- * Return: the export, its memory to be put by rdmafsd_export_free(); NULL: there are no more locks.
+ * Return: the export, its memory to be put by rdmafsd_export_put_memory(); NULL: there are no more
+ * locks.
  */
 struct rdmafsd_export *rdmafsd_locks_export(struct rdmafsd_session *ses, unsigned long *index)
 {

@@ -57,7 +57,8 @@ void rdmafsd_owners_exit(void);
 
 /**
  * struct rdmafsd_lock - a lock that waits, or whose client has not learnt that it has it
- * @fl:     the VFS's request; when the lock is there the VFS has joined its range with others
+ * @fl:     the VFS's request; when the lock is there the VFS has joined its range with others.  It
+ *	    is the VFS's while it is queued there; else under @mutex
  * @ses:    the session; constant; lives longer, as it ends only when it has no such lock
  * @st:     the open, a reference; constant
  * @owner:  its owner, a reference; constant

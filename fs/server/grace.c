@@ -27,10 +27,10 @@
  * since (holder.c).  There are fewer of these marks than files, so a client may lose a lock that no
  * other client had; it never gets one that another client has had.
  *
- * What processes of this machine lock, and clients of its NFS server, is not looked at: they are
- * not kept waiting, and the locks that they have had in between are not known.  No records are
- * made for the clients of an export that is read-only, nor where the directory of orphans can't be
- * root's own (vfat): they get again what is free, unless others are recorded.
+ * Locks of processes on this machine, and of clients of its NFS server, are neither recorded nor
+ * kept waiting: the server does not know which were held in between.  No records are made for the
+ * clients of an export that is read-only, nor where the directory of orphans can't be root's own
+ * (vfat): they get again what is free, unless others are recorded.
  *
  * Locks: @sem guards all of struct rdmafsd_grace and its holders but @taken.  It is held for
  * reading while a lock is asked for, and for writing where holders change, also while records are
@@ -49,6 +49,7 @@
 #include "grace.h"
 #include "holder.h"
 #include "record.h"
+#include "trace.h"
 
 static DEFINE_MUTEX(rdmafsd_graces_lock);	/* the next, and @users; a leaf */
 static LIST_HEAD(rdmafsd_graces);		/* &struct rdmafsd_grace with @users */
@@ -56,10 +57,10 @@ static LIST_HEAD(rdmafsd_graces);		/* &struct rdmafsd_grace with @users */
 /* ------------------------------------------------------------------ asking */
 
 /*
- * A lock is not granted if it can't be recorded who has it.  A file system that is frozen thaws, so
- * the client is to ask later (-EAGAIN).  So is a client that asks @again: it has a record that is
- * valid, and a refusal would lose the lock.  But it can't be known when a read-only file system can
- * be written.
+ * If the record of a client's lock can't be written, the lock is not granted.  -EAGAIN, ask later:
+ * the file system is frozen, and will thaw; or the client takes a lock again (@again): its record
+ * is valid, and -ENOLCK would lose the lock.  A read-only file system may never be written:
+ * -ENOLCK.
  */
 static int rdmafsd_grace_errno(int err, bool again)
 {
@@ -124,7 +125,7 @@ static int rdmafsd_grace_look(struct rdmafsd_export *exp, struct rdmafsd_session
 }
 
 /* No record can be made here.  True: nor is there one, so the file system does without. */
-static bool rdmafsd_grace_none(struct rdmafsd_export *exp)
+static bool rdmafsd_grace_make_bare(struct rdmafsd_export *exp)
 {
 	struct rdmafsd_grace *g = exp->grace;
 	struct rdmafsd_holder *h;
@@ -190,19 +191,19 @@ static int rdmafsd_grace_change(struct rdmafsd_export *exp, struct rdmafsd_sessi
 	if (err != -EAGAIN)
 		return err;
 	/*
-	 * What a session that ends waits for must not displace the client's next session.  Nor must
-	 * it take away the record of another that the server, as it stops, has ended a moment
-	 * before: its client gets nothing by that, and the other one would lose its locks.  What is
-	 * left when an export ends is given back without this (rdmafsd_grace_end()).
+	 * A request of a session that ends must not displace the client's next session.  Nor may it
+	 * retire the record of a second client whose session the stopping server has just ended:
+	 * that would lose the second client's locks and give the first nothing.  What is left when
+	 * an export ends is given back without this (rdmafsd_grace_end()).
 	 */
 	if (rdmafs_xprt_session_closes(ses->xs) || percpu_ref_is_dying(&exp->inflight))
 		return -EAGAIN;
 	h = rdmafsd_holder_find(g, ses->id, exp->p.id);
 	err = a->again ? 0 : rdmafsd_holders_retire(exp, h);
-	/* What the client shows was looked at before it gets another record. */
+	/* rdmafsd_grace_look() has compared @a->record before this replaces the record. */
 	if (!err && (h || !exp->bare))
 		err = rdmafsd_grace_record(exp, ses, a);
-	if (err == -EPERM && rdmafsd_grace_none(exp)) {
+	if (err == -EPERM && rdmafsd_grace_make_bare(exp)) {
 		a->record = 0;
 		return 0;
 	}
@@ -219,9 +220,9 @@ static int rdmafsd_grace_change(struct rdmafsd_export *exp, struct rdmafsd_sessi
  *
  * Context: process, may sleep; waits for the export's file system if a record has to be written.
  * Return: 0: to be followed by rdmafsd_grace_leave(); -RDMAFSD_EGRACE: it is to ask later;
- * -RDMAFSD_ENOGRACE: it has not had the lock all the time; -ENOLCK: its having locks can't be
- * recorded; -EAGAIN: nor can it now, because the file system is frozen, or others write with
- * @nowait, or it can't be recorded that the client has a lock again; -ENOMEM.
+ * -RDMAFSD_ENOGRACE: it has not had the lock all the time; -ENOLCK: the record can't be written;
+ * -EAGAIN: it can't be written now: the file system is frozen, another task writes (with @nowait),
+ * or the client takes a lock again; -ENOMEM.
  */
 int rdmafsd_grace_enter(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
 			const struct inode *inode, struct rdmafsd_asking *a)
@@ -355,6 +356,7 @@ static void rdmafsd_grace_finish(struct rdmafsd_grace *g)
 		rdmafsd_holder_set(g, h, NULL, h->record);
 	}
 	WRITE_ONCE(g->on, false);
+	trace_rdmafs_grace(g->sb, false, away);
 	pr_info("%s: the grace period is over: %u clients did not come back\n", g->sb->s_id, away);
 }
 
@@ -376,8 +378,8 @@ static void rdmafsd_grace_end_work(struct work_struct *work)
  * removed now is removed before that.  But where none can be removed, since the export is
  * read-only, others are not to wait for that: the client keeps its record, and is not left.
  */
-static void rdmafsd_grace_nothing(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
-				  struct rdmafsd_holder *h)
+static void rdmafsd_grace_holds_none(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
+				     struct rdmafsd_holder *h)
 {
 	if (rdmafsd_holder_retire(exp, h) && exp->bare && !rdmafsd_session_hold(ses, exp))
 		rdmafsd_holder_set(exp->grace, h, ses, h->record);
@@ -388,13 +390,13 @@ static void rdmafsd_grace_nothing(struct rdmafsd_export *exp, struct rdmafsd_ses
  * taken some again in this session, it has these by its record, which is there yet: so no other
  * client has got a lock since.
  */
-static void rdmafsd_grace_late(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
-			       struct rdmafsd_holder *h)
+static void rdmafsd_grace_note_partial(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
+				       struct rdmafsd_holder *h)
 {
 	if (h->part == ses->age && atomic_read(&ses->nr_locks) && !rdmafsd_session_hold(ses, exp))
 		rdmafsd_holder_set(exp->grace, h, ses, h->record);
 	else
-		rdmafsd_grace_nothing(exp, ses, h);
+		rdmafsd_grace_holds_none(exp, ses, h);
 }
 
 /**
@@ -411,14 +413,14 @@ void rdmafsd_grace_done(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
 
 	down_write(&g->sem);
 	h = rdmafsd_holder_find(g, ses->id, exp->p.id);
-	/* What the client's next session has to ask for is not known to this one. */
+	/* This session does not know which locks the client's next session has to ask for. */
 	if (h && (!h->ses || h->ses == ses)) {
 		rdmafsd_holder_await(g, h, false);
 		/* There is nothing more that it could ask for by that record. */
 		if (!h->done)
 			rdmafsd_holder_done(g, h);
 		if (rdmafsd_holder_left(h))
-			rdmafsd_grace_late(exp, ses, h);
+			rdmafsd_grace_note_partial(exp, ses, h);
 		h->told = h->ses;
 		/* One that has nothing, and nothing to ask for, is not told of the next start. */
 		if (!h->record && !h->ses)
@@ -489,7 +491,7 @@ ssize_t rdmafsd_grace_show(const struct rdmafsd_export *exp, char *page)
 
 /* ------------------------------------------------------------ start and end */
 
-/* What is found when the export starts. */
+/* The records that are found when the export starts. */
 struct rdmafsd_grace_found {
 	struct rdmafsd_grace *g;
 	struct list_head surplus;	/* struct rdmafsd_surplus */
@@ -535,7 +537,7 @@ static bool rdmafsd_grace_take(const struct rdmafsd_record *r, void *to)
 	return true;
 }
 
-static void rdmafsd_grace_free(struct rdmafsd_grace *g)
+static void rdmafsd_holders_free(struct rdmafsd_grace *g)
 {
 	struct rdmafsd_holder *h, *next;
 
@@ -562,7 +564,7 @@ static int rdmafsd_grace_read(struct rdmafsd_export *exp)
 		nr++;
 	}
 	if (err)
-		rdmafsd_grace_free(g);
+		rdmafsd_holders_free(g);
 	else if (nr)
 		pr_warn_ratelimited("%s: %u records of clients' locks were too many\n",
 				    exp->p.name, nr);
@@ -621,6 +623,7 @@ static void rdmafsd_grace_begin(struct rdmafsd_export *exp, bool first)
 		mod_delayed_work(rdmafsd_reap_wq, &g->end, exp->p.grace_s * HZ);
 	}
 	WRITE_ONCE(g->on, true);
+	trace_rdmafs_grace(g->sb, true, g->nr_awaited);
 	pr_info("%s: grace period: waiting %u s at most for %u clients that had locks\n",
 		exp->p.name, exp->p.grace_s, g->nr_awaited);
 }
@@ -642,7 +645,7 @@ static struct rdmafsd_grace *rdmafsd_grace_new(struct super_block *sb)
 	return g;
 }
 
-/* What the exports of a file system have in common, with a reference; NULL: no memory. */
+/* The memory that the exports of a file system share, with a reference; NULL: there is none. */
 static struct rdmafsd_grace *rdmafsd_grace_join(struct super_block *sb)
 {
 	struct rdmafsd_grace *new = rdmafsd_grace_new(sb), *found = NULL, *g;
@@ -738,7 +741,9 @@ void rdmafsd_grace_exit(struct rdmafsd_export *exp)
 		return;
 	disable_delayed_work_sync(&g->end);
 	down_write(&g->sem);
-	rdmafsd_grace_free(g);
+	if (g->on)
+		trace_rdmafs_grace(g->sb, false, g->nr_awaited);
+	rdmafsd_holders_free(g);
 	up_write(&g->sem);
 }
 

@@ -41,13 +41,14 @@ struct super_block;
  * @was:     number of the record that it had before; 0: none
  * @was_seq: rdmafsd_grace.seq when that was removed
  * @awaited: the grace period does not end before it has said that it has asked for all
- * @done:    by @record it holds in its session all that it ever will: it has said that it has asked
- *	     for all, or it has got the record in that session
+ * @done:    the client has asked in its session for all locks that @record covers, or has got
+ *	     @record in that session
  * @done_seq: rdmafsd_grace.seq since then
  * @cut:     it had a session when the export ended, which did not start again yet
  * @part:    rdmafsd_session.age of the session in which it had taken some again when the grace
  *	     period ended, before it had said that these are all; 0: there was none
- * @told:    it has said since it got @record that it has asked for all, so it shows @was no more
+ * @told:    since it got @record the client has said that it has asked for all; so it will not show
+ *	     @was
  *
  * Owned by the rdmafsd_grace in whose list it is.  What is not constant is guarded by that one's
  * @sem.

@@ -29,6 +29,7 @@
 #include <linux/rwsem.h>
 #include "transport/points.h"
 #include "request.h"
+#include "opened.h"
 
 /* May the caller remove a name?  The VFS checks the same when the name is removed. */
 static bool rdmafsd_leaving_may(struct rdmafsd_rq *rq, struct dentry *dir, struct inode *inode)
@@ -133,7 +134,7 @@ int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struc
 }
 
 /**
- * rdmafsd_leaving_is - check that a name still stands for what rdmafsd_leaving_begin() found
+ * rdmafsd_leaving_is - check that a name still is the object's that rdmafsd_leaving_begin() found
  * @rq:	    the request, the caller's credentials on
  * @l:	    as rdmafsd_leaving_begin() left it
  * @dentry: what the name stands for now

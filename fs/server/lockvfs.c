@@ -26,7 +26,10 @@
 #include "filelock.h"
 #include "grace.h"
 
-/* What was in the way is gone, or is another now; called with a spin lock of the VFS held. */
+/*
+ * The VFS says that the lock in the way is gone, or that another one is in the way now; a spin lock
+ * of the VFS is held.
+ */
 static void rdmafsd_lm_notify(struct file_lock *fl)
 {
 	struct rdmafsd_lock *lk;
@@ -209,7 +212,7 @@ int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 
 	/* Only its client can give it back. */
 	had = (a->again || !room) && rdmafsd_lock_had(ses, st, r, type);
-	/* A client that has the limit may ask for what it has, to be sure. */
+	/* A client that has reached the limit may ask for a lock that it has, to be sure. */
 	if (!room && !had)
 		return -ENOLCK;
 	a->holds = a->again && had;

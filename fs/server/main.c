@@ -10,6 +10,7 @@
  */
 #include <linux/module.h>
 #include "server.h"
+#include "opened.h"
 
 /*
  * The workers are armed by the former time, so all of them are made to look at once.  A parameter

@@ -35,6 +35,7 @@
 #include <linux/swap.h>
 #include <linux/uio.h>
 #include "server.h"
+#include "opened.h"
 
 static bool rdmafsd_cache_is_all(struct file *file)
 {

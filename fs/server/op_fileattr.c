@@ -13,6 +13,7 @@
 #include <linux/fs.h>
 #include <linux/fileattr.h>
 #include "request.h"
+#include "opened.h"
 
 static int rdmafsd_op_getflags(struct rdmafsd_rq *rq)
 {

@@ -27,6 +27,7 @@
 #include <linux/uio.h>
 #include "transport/points.h"
 #include "request.h"
+#include "opened.h"
 
 static ssize_t rdmafsd_read_do(struct file *file, loff_t pos, struct iov_iter *to)
 {

@@ -81,7 +81,7 @@ static void rdmafsd_lock_reply(struct rdmafsd_rq *rq, u32 state, u32 record)
 	rep->record = cpu_to_le32(state == RFP_LOCK_HELD ? record : 0);
 }
 
-/* What is no errno has a status of its own. */
+/* The results of the grace period have no errno, but a status of their own. */
 static int rdmafsd_lock_status(int err)
 {
 	switch (err) {
@@ -176,7 +176,7 @@ static int rdmafsd_op_testlock(struct rdmafsd_rq *rq)
 
 	if (!rdmafsd_lock_offered(rq->state->file, r.kind))
 		return -ENOLCK;
-	/* What is in the way may not have been taken again yet. */
+	/* The lock that would be in the way may not have been taken again yet. */
 	if (rdmafsd_grace_on(rq->exp))
 		return RFP_GRACE;
 	rep = rdmafsd_rep(rq, sizeof(*rep));
@@ -217,12 +217,12 @@ const struct rdmafsd_op rdmafsd_events_op = {
 
 static int rdmafsd_op_reclaim_done(struct rdmafsd_rq *rq)
 {
-	/* Another one for each session, and for each life of an export within it; not 0. */
+	/* Each session has another token for each life of an export; not 0. */
 	u64 token = (rq->ses->done_token ^ rq->exp->serial) ?: rq->ses->done_token;
 	const struct rfp_reclaim_req *rreq = rq->args;
 	struct rfp_reclaim_rep *rep;
 
-	/* What it says of another one does not hold for this one. */
+	/* A token of another session, or of another life of the export, proves nothing here. */
 	if (rreq->token && le64_to_cpu(rreq->token) != token)
 		return -EINVAL;
 	/* The client is to ask for all once more (RFP_EVENT_RECLAIM), and may not know that. */

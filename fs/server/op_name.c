@@ -21,6 +21,7 @@
 #include <linux/uio.h>
 #include "transport/points.h"
 #include "request.h"
+#include "opened.h"
 
 /**
  * struct rdmafsd_named - a name that was made or removed, on the stack of the request
@@ -99,6 +100,7 @@ static struct dentry *rdmafsd_make_locked(struct rdmafsd_rq *rq, struct rdmafsd_
 	struct dentry *dentry;
 	int err;
 
+	lockdep_assert_held_write(&d_inode(m->dir)->i_rwsem);
 	dentry = rdmafsd_lookup(rq->exp, m->dir, &rq->name[0]);
 	if (IS_ERR(dentry))
 		return dentry;
@@ -382,6 +384,7 @@ static int rdmafsd_remove_locked(struct rdmafsd_rq *rq, struct dentry *dir,
 	struct dentry *dentry;
 	int err;
 
+	lockdep_assert_held_write(&d_inode(dir)->i_rwsem);
 	dentry = rdmafsd_lookup(rq->exp, dir, name);
 	if (IS_ERR(dentry))
 		return PTR_ERR(dentry);
@@ -588,6 +591,8 @@ static int rdmafsd_rename_locked(struct rdmafsd_rq *rq, struct rdmafsd_rename *r
 	struct dentry *old, *new;
 	int err;
 
+	lockdep_assert_held_write(&d_inode(r->od)->i_rwsem);
+	lockdep_assert_held_write(&d_inode(r->nd)->i_rwsem);
 	old = rdmafsd_lookup(rq->exp, r->od, r->oname);
 	if (IS_ERR(old))
 		return PTR_ERR(old);

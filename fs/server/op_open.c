@@ -22,6 +22,7 @@
 #include <linux/xattr.h>
 #include "transport/points.h"
 #include "request.h"
+#include "opened.h"
 
 static int rdmafsd_open_type(struct dentry *dentry)
 {
@@ -400,6 +401,7 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 	umode_t mode;
 	int err;
 
+	lockdep_assert_held_write(&dir->i_rwsem);
 	dentry = rdmafsd_lookup(rq->exp, c->dir, &rq->name[0]);
 	if (IS_ERR(dentry))
 		return dentry;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ATTACH, CROSS and SETCRED: entering an export, and what is mounted below it, and registering the
+ * ATTACH, CROSS and SETCRED: entering an export, or a mount below it, and registering the
  * users of a client.
  */
 #include <linux/cred.h>
@@ -102,9 +102,8 @@ static int rdmafsd_op_cross(struct rdmafsd_rq *rq)
 }
 
 /*
- * Needs no credentials, as ATTACH: the root's own permissions say who may do what there.  The
- * directory may be one in which nothing can be looked up: some file systems (NFS) have such where
- * they mount others by themselves.
+ * Needs no credentials, as ATTACH: the root's permissions decide.  In the directory nothing may be
+ * found: some file systems (NFS) have such directories where they mount others by themselves.
  */
 const struct rdmafsd_op rdmafsd_cross_op = {
 	RDMAFSD_FIXED(struct rfp_req),

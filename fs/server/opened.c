@@ -43,6 +43,7 @@
 #include <linux/workqueue.h>
 #include "server.h"
 #include "opened.h"
+#include "trace.h"
 
 static const struct rhashtable_params rdmafsd_opened_params = {
 	.key_len = sizeof(struct inode *),
@@ -84,6 +85,7 @@ void rdmafsd_opened_move(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
 			 enum rdmafsd_opened_name to)
 {
 	lockdep_assert_held(&exp->opened_lock);
+	trace_rdmafs_opened_name(exp, of, to);
 	WRITE_ONCE(exp->nr_orphans, exp->nr_orphans + (to != RDMAFSD_NAMED) -
 		   (of->name != RDMAFSD_NAMED));
 	WRITE_ONCE(of->name, to);
@@ -430,7 +432,7 @@ bool rdmafsd_opened_has(struct rdmafsd_export *exp, struct inode *inode)
  * @exp:   the export
  * @inode: the file, open or not
  *
- * What was NAMED stays so while the caller holds the file's naming semaphore.
+ * A file that was NAMED stays so while the caller holds its naming semaphore.
  *
  * Context: any; does not sleep.
  * Return: where it is; RDMAFSD_NAMED also if the file has no entry.

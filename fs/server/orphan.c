@@ -33,6 +33,7 @@
 #include <linux/slab.h>
 #include "transport/points.h"
 #include "server.h"
+#include "opened.h"
 
 #define RDMAFSD_ORPHANS		".rdmafs-orphans"
 #define RDMAFSD_ORPHAN_LEN	34	/* 16 digits, and twice a dash (or plus) and 8 digits */
@@ -444,7 +445,10 @@ int rdmafsd_orphans_list(struct rdmafsd_export *exp, struct dentry *dir,
 	return err;
 }
 
-/* What is a file that was found by this name?  NAMED: the name is none that the server gives it. */
+/*
+ * Which name a file in the directory of orphans has; RDMAFSD_NAMED: one that the server has not
+ * given it.
+ */
 static enum rdmafsd_opened_name rdmafsd_orphan_is(struct rdmafsd_export *exp,
 						  struct dentry *dentry, const char *found)
 {

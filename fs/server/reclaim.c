@@ -17,6 +17,7 @@
 #include <linux/statfs.h>
 #include <linux/workqueue.h>
 #include "server.h"
+#include "opened.h"
 
 /* In seconds; a parameter of the module (main.c). */
 unsigned int rdmafsd_reclaim_s = 90;

@@ -19,6 +19,7 @@
 #include "transport/points.h"
 #include "server.h"
 #include "record.h"
+#include "trace.h"
 
 /* Another export of the same root may remove the directory while it is empty. */
 #define RDMAFSD_RECORD_TRIES	8
@@ -150,6 +151,7 @@ int rdmafsd_record_make(struct rdmafsd_export *exp, const struct rdmafsd_record 
 	rdmafsd_record_drop_write(exp);
 out:
 	revert_creds(saved);
+	trace_rdmafs_record(exp, r, true, err);
 	if (err && err != -EAGAIN)
 		pr_warn_ratelimited("%s: can't record that a client has locks (%d)\n",
 				    exp->p.name, err);
@@ -201,7 +203,9 @@ int rdmafsd_record_remove(struct rdmafsd_export *exp, const struct rdmafsd_recor
 		rdmafsd_record_drop_write(exp);
 	}
 	revert_creds(saved);
-	return err == -ENOENT ? 0 : err;
+	err = err == -ENOENT ? 0 : err;
+	trace_rdmafs_record(exp, r, false, err);
+	return err;
 }
 
 /**

@@ -8,7 +8,7 @@
  *
  * CLIENT has 32 hex digits, the id that the client gives itself; RECORD 8, which tell the record
  * from others of the same client, and are not 0; EXPORT 8, since exports may share a file system.
- * What is found on a disk may be anything.
+ * The names that are found on a disk may be anything.
  */
 #include <linux/hex.h>
 #include <linux/kernel.h>

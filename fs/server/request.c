@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What operations do with the request that they serve: enter an export, put credentials on, and
- * build the reply.
+ * Operations enter an export by these functions, put on credentials, and build the reply of the
+ * request that they serve.
  */
 #include <linux/uio.h>
 #include "request.h"

@@ -28,6 +28,7 @@
 #include <linux/fs.h>
 #include <linux/xattr.h>
 #include "request.h"
+#include "opened.h"
 #include "transport/points.h"
 
 /**
@@ -131,9 +132,9 @@ int rdmafsd_seclabel_set(struct rdmafsd_rq *rq, struct dentry *dentry, const voi
 }
 
 /*
- * What a request that makes an object says if the object can't have its label.  Other errnos would
- * mean something else to the client: that there is no regular file by this name (EOPNOTSUPP), or
- * that nothing was begun (EAGAIN).
+ * The errno of a request that makes an object, if the object can't have its label.  Other errnos
+ * would mean something else to the client: that there is no regular file by this name (EOPNOTSUPP),
+ * or that nothing was begun (EAGAIN).
  */
 static int rdmafsd_seclabel_errno(int err)
 {

@@ -27,13 +27,14 @@
  *	record.c	records, on stable storage, of such clients (record.h); recordname.c
  *	clients.c	how many opens a client may have
  *	staying.c	in how many file systems below an export it may have them (staying.h)
- *	opened.c	the files that clients have open, or may open again
+ *	opened.c	the files that clients have open, or may open again (opened.h)
  *	claim.c		the opens of these, which outlive their sessions
  *	reclaim.c	for how long clients may open them again
  *	leaving.c	names that are being removed, of such files above all
  *	cut.c		notes of opens that an export's end has closed
  *	orphan.c	the directory that holds files whose last name was removed
  *	tmpfile.c	files that are made without a name
+ *	trace.c		tracepoints of claims, names, records and grace periods (trace.h)
  *	nowait.c	READ and GETATTR of what is in memory, without blocking
  *	waits.c		the file system that any other request may block on
  *	session.c	what belongs to one session of a client
@@ -77,7 +78,6 @@
 
 #include <linux/completion.h>
 #include <linux/cred.h>
-#include <linux/errseq.h>
 #include <linux/fs.h>
 #include <linux/list.h>
 #include <linux/mount.h>
@@ -210,18 +210,18 @@ struct rdmafsd_export_params {
  * @crossed:	&struct rdmafsd_export that were crossed into from it; guarded by
  *		rdmafsd_crossed_lock (crossed.c), as @sibling
  * @sibling:	in the list @crossed of @parent, from its start to its end
- * @nr_crossed:	of one without @parent: how many live ones there are below it
+ * @nr_crossed:	of one without @parent: how many live ones there are below it; atomic
  * @ending:	of one with @parent: its end has begun; atomic
- * @nr_arriving: of one with @parent: how many CROSSes read its root, see op_session.c
+ * @nr_arriving: of one with @parent: how many CROSSes read its root; atomic, see op_session.c
  * @maker:	of one with @parent: the client that it was made for; constant
  * @used:	when a handle of it was last used, in jiffies; without a lock
  * @idle:	ends it when it is unused
  * @verf:	base of the write verifier, random; constant
- * @verf_gen:	added to @verf; grows whenever unstable data may have been lost
+ * @verf_gen:	added to @verf; atomic; grows whenever unstable data may have been lost
  * @inflight:	requests at work; killed when the export ends
  * @end:	closes and frees what is left once @inflight is zero, see export.c
  * @ended:	completed by @end
- * @nr_states:	states that hold a file open, those being closed included
+ * @nr_states:	states that hold a file open, those being closed included; atomic
  * @opened:	&struct rdmafsd_opened by inode; read under RCU
  * @claims:	&struct rdmafsd_claim by number; read and changed under @opened_lock
  * @made:	marks of files that were made in this life, or NULL, see rdmafsd_opened_made();
@@ -346,7 +346,7 @@ bool rdmafsd_export_unknown(struct rdmafsd_export *exp);
 struct rdmafsd_export *rdmafsd_export_find_name(const char *name, size_t len);
 bool rdmafsd_export_get(struct rdmafsd_export *exp);
 void rdmafsd_export_put(struct rdmafsd_export *exp);
-void rdmafsd_export_free(struct rdmafsd_export *exp);
+void rdmafsd_export_put_memory(struct rdmafsd_export *exp);
 int rdmafsd_exports_init(void);
 void rdmafsd_exports_exit(void);
 
@@ -364,6 +364,9 @@ void rdmafsd_crossed_drop(struct rdmafsd_export *top);
 void rdmafsd_crossed_end_below(struct rdmafsd_export *exp);
 void rdmafsd_crossed_ended(struct rdmafsd_export *exp);
 void rdmafsd_crossed_idle_work(struct work_struct *work);
+
+/* Runs an export's @reap, @later and @idle, and the ends of grace periods. */
+extern struct workqueue_struct *rdmafsd_reap_wq;
 
 /* The id by which configfs knows an export, or the one from which it was crossed into. */
 static inline u32 rdmafsd_export_known(const struct rdmafsd_export *exp)
@@ -482,6 +485,8 @@ struct rdmafsd_client {
 	struct rdmafs_xprt_source source;
 };
 
+struct rdmafsd_claim;
+
 struct rdmafsd_client *rdmafsd_client_get(const struct rdmafs_xprt_source *source);
 void rdmafsd_client_put(struct rdmafsd_client *client);
 void rdmafsd_opens_init(void);
@@ -513,8 +518,8 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim);
  * @client:      the client that its opens count for; constant, a reference
  * @xs:          transport's; constant, valid until session_close() returns
  * @holds:       &struct rdmafsd_export by serial, references to memory: those in which it may be
- *               recorded to have locks (grace.c)
- * @locks:       &struct rdmafsd_lock by token
+ *               recorded to have locks (grace.c); the xarray's own lock
+ * @locks:       &struct rdmafsd_lock by token; the xarray's own lock
  * @locks_lock:  guards the next seven; in it only transport's lock of the session
  * @owners:      &struct rdmafsd_owner, by a keyed hash of the client's names for them
  * @events:      &struct rdmafsd_lock whose client is to be told
@@ -638,105 +643,7 @@ void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *ex
 struct rdmafsd_export *rdmafsd_states_export(struct rdmafsd_session *ses, unsigned long *index);
 void rdmafsd_file_close(struct file *file);
 
-/* ------------------------------------------------------------- opened files */
-
-/**
- * enum rdmafsd_opened_name - where the name of an open file is
- * @RDMAFSD_NAMED:  where users see it; left for ORPHAN when its last name is about to be removed
- * @RDMAFSD_ORPHAN: in the directory of orphans, perhaps besides a name that users see; left for
- *                  GONE when no open or claim is left, for NAMED when the removal failed
- * @RDMAFSD_TMPFILE: there, and its client may give it its first name; left for NAMED when it has
- *                   got that (ORPHAN if the other name stays), for GONE as an ORPHAN
- * @RDMAFSD_GONE:   the name in the directory of orphans is being removed; the entry is freed
- *                  then, or goes back to ORPHAN if the name could not be removed yet
- */
-enum rdmafsd_opened_name {
-	RDMAFSD_NAMED,
-	RDMAFSD_ORPHAN,
-	RDMAFSD_TMPFILE,
-	RDMAFSD_GONE,
-};
-
-/* Does a file have a name that clients do not see, so that they are told one link less? */
-static inline bool rdmafsd_name_hidden(enum rdmafsd_opened_name name)
-{
-	return name == RDMAFSD_ORPHAN || name == RDMAFSD_TMPFILE;
-}
-
-/**
- * struct rdmafsd_opened - a file that clients have open, or may open again
- * @node:    in the table of its export; changed under the export's @opened_lock
- * @inode:   the file; constant, a reference
- * @name:    where its name is; changed under @opened_lock
- * @wb_err:  the last writeback error of the file for which the export's verifier was moved
- * @opens:   claims with a state, and removals of its name under way; guarded by @opened_lock
- * @awaited: claims that are LEFT; guarded by @opened_lock
- * @late:    in the export's @late: its name as an orphan could not be removed yet; guarded by
- *           @opened_lock
- * @rcu:     defers its freeing
- */
-struct rdmafsd_opened {
-	struct rhash_head node;
-	struct inode *inode;
-	enum rdmafsd_opened_name name;
-	errseq_t wb_err;
-	unsigned int opens;
-	unsigned int awaited;
-	struct list_head late;
-	struct rcu_head rcu;
-};
-
-/**
- * enum rdmafsd_claim_state - what a claim stands for
- * @RDMAFSD_CLAIM_NEW:   room for an open, or nothing any more; becomes OPEN when a file is about
- *                       to be opened
- * @RDMAFSD_CLAIM_OPEN:  an open; ends with CLOSE, becomes LEFT when the session is lost, AGAIN
- *                       when the client has opened the file again besides
- * @RDMAFSD_CLAIM_AGAIN: an open whose client has opened the file again besides, and will not
- *                       come back for this claim; ends with its state
- * @RDMAFSD_CLAIM_LEFT:  an open whose session was lost; becomes OPEN when the client opens the
- *                       file again, ends when the client does not in time, or with its export
- */
-enum rdmafsd_claim_state {
-	RDMAFSD_CLAIM_NEW,
-	RDMAFSD_CLAIM_OPEN,
-	RDMAFSD_CLAIM_AGAIN,
-	RDMAFSD_CLAIM_LEFT,
-};
-
-/**
- * struct rdmafsd_claim - an open, which outlives its session
- * @node:   in the table of its export; changed under the export's @opened_lock
- * @id:     its number there, random, the same over restarts; constant once the claim is OPEN
- * @state:  see enum rdmafsd_claim_state; changed under @opened_lock
- * @of:     the file, set before the claim is OPEN
- * @client: the client that the open counts for, a reference; NULL: the claim was made for a file
- *          that was found when the export started, its open has become a note (cut.c), or it is
- *          not known whether any client has the file open
- * @by:     the client that removed the file's last name, a reference, where it is not known
- *          whether any client has the file open; else NULL
- * @stay:   that @client, or @by, or the client of a note of the file, has it in its export
- *          (staying.c); NULL: it is none that was crossed into, or there is no such client.  While
- *          the claim is LEFT, guarded by @opened_lock
- * @guess:  it is not known whether any client has the file open, and nothing found since says
- *          so; guarded by @opened_lock
- * @since:  when it was LEFT, in jiffies
- * @left:   in the export's @left while it is LEFT; guarded by @opened_lock
- * @rcu:    defers its freeing
- */
-struct rdmafsd_claim {
-	struct rhash_head node;
-	u64 id;
-	enum rdmafsd_claim_state state;
-	struct rdmafsd_opened *of;
-	struct rdmafsd_client *client;
-	struct rdmafsd_client *by;
-	struct rdmafsd_stay *stay;
-	bool guess;
-	unsigned long since;
-	struct list_head left;
-	struct rcu_head rcu;
-};
+/* --------------------------------------------------- locks, orphans, names */
 
 void rdmafsd_locks_end(struct rdmafsd_session *ses, const struct rdmafsd_export *exp);
 struct rdmafsd_export *rdmafsd_locks_export(struct rdmafsd_session *ses, unsigned long *index);
@@ -746,63 +653,6 @@ void rdmafsd_locks_kick(const struct inode *inode);
 void rdmafsd_locks_show(struct seq_file *m);
 int rdmafsd_locks_init(void);
 void rdmafsd_locks_exit(void);
-
-struct rdmafsd_stay;
-
-bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st);
-void rdmafsd_cut_left(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
-void rdmafsd_cut_closed(struct rdmafsd_session *ses, u64 id);
-void rdmafsd_cut_again(struct rdmafsd_export *exp, struct inode *inode, u64 claim);
-void rdmafsd_cut_end(struct rdmafsd_session *ses);
-bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode);
-void rdmafsd_cut_set_claimed(struct rdmafsd_export *exp, struct inode *inode);
-bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode,
-		       struct rdmafsd_stay **stay);
-bool rdmafsd_cuts_give_way(struct rdmafsd_client *client);
-void rdmafsd_cuts_start(struct rdmafsd_export *exp);
-void rdmafsd_cuts_rearm(void);
-void rdmafsd_cuts_exit(void);
-u32 rdmafsd_cuts_left_now(void);
-
-extern unsigned int rdmafsd_reclaim_s;
-extern struct workqueue_struct *rdmafsd_reap_wq;
-
-unsigned long rdmafsd_reclaim_time(void);
-void rdmafsd_left_add(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
-void rdmafsd_left_add_guess(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
-void rdmafsd_left_del(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
-struct rdmafsd_claim *rdmafsd_left_due(struct rdmafsd_export *exp);
-void rdmafsd_left_started(struct rdmafsd_export *exp);
-void rdmafsd_left_rearm(struct rdmafsd_export *exp);
-bool rdmafsd_left_make_room(struct rdmafsd_export *exp);
-void rdmafsd_left_ended(struct rdmafsd_export *exp);
-u32 rdmafsd_left_now(void);
-int rdmafsd_reap_init(void);
-void rdmafsd_reap_exit(void);
-
-int rdmafsd_claims_init(struct rdmafsd_export *exp);
-void rdmafsd_claims_exit(struct rdmafsd_export *exp);
-int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
-		       struct rdmafsd_claim **claim, u64 id);
-void rdmafsd_claim_again(struct rdmafsd_export *exp, struct inode *inode, u64 id);
-void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, bool lost);
-bool rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
-bool rdmafsd_claim_guessed(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
-			   struct rdmafsd_claim *claim);
-struct rw_semaphore *rdmafsd_naming_of(struct rdmafsd_export *exp, struct inode *inode);
-struct rdmafsd_opened *rdmafsd_opened_join(struct rdmafsd_export *exp, struct inode *inode,
-					   struct rdmafsd_opened *new);
-struct rdmafsd_opened *rdmafsd_opened_make(struct rdmafsd_export *exp, struct inode *inode);
-void rdmafsd_opened_put(struct rdmafsd_export *exp, struct rdmafsd_opened *of);
-void rdmafsd_opened_rename(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
-			   enum rdmafsd_opened_name to);
-int rdmafsd_opened_keep(struct rdmafsd_export *exp, struct inode *inode,
-			enum rdmafsd_opened_name name);
-void rdmafsd_opened_made(struct rdmafsd_export *exp, const struct inode *inode);
-bool rdmafsd_opened_is_made(struct rdmafsd_export *exp, const struct inode *inode);
-bool rdmafsd_opened_has(struct rdmafsd_export *exp, struct inode *inode);
-enum rdmafsd_opened_name rdmafsd_opened_where(struct rdmafsd_export *exp, struct inode *inode);
-bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode);
 
 bool rdmafsd_name_reserved(const struct rfp_str *name);
 

@@ -22,6 +22,7 @@
 #include <linux/workqueue.h>
 #include "transport/points.h"
 #include "server.h"
+#include "opened.h"
 #include "filelock.h"
 #include "grace.h"
 
@@ -129,7 +130,7 @@ int rdmafsd_session_hold(struct rdmafsd_session *ses, struct rdmafsd_export *exp
 	refcount_inc(&exp->refs);
 	err = xa_insert(&ses->holds, exp->serial, exp, GFP_KERNEL_ACCOUNT);
 	if (err)
-		rdmafsd_export_free(exp);
+		rdmafsd_export_put_memory(exp);
 	return err == -EBUSY ? 0 : err;
 }
 
@@ -139,7 +140,7 @@ static void rdmafsd_session_unhold_one(struct rdmafsd_session *ses, unsigned lon
 	struct rdmafsd_export *held = xa_erase(&ses->holds, serial);
 
 	if (held)
-		rdmafsd_export_free(held);
+		rdmafsd_export_put_memory(held);
 }
 
 /* No lock of the session is tried there any more, nor will be.  @exp: as below. */
@@ -214,7 +215,7 @@ static bool rdmafsd_closing_begin(struct rdmafsd_session *ses, struct rdmafsd_ex
 	return true;
 }
 
-/* What rdmafsd_session_export() looks through. */
+/* The tables of a session that rdmafsd_session_export() looks through. */
 enum rdmafsd_has {
 	RDMAFSD_HAS_OPEN,
 	RDMAFSD_HAS_WAITING,	/* a lock that waits, which may be all that is left of its open */
@@ -278,20 +279,20 @@ static void rdmafsd_session_close_files(struct rdmafsd_session *ses)
 			first = exp;
 			idle_first = idle;
 		} else if (exp == first || rdmafsd_closing_is(&closings, exp)) {
-			rdmafsd_export_free(exp);
+			rdmafsd_export_put_memory(exp);
 		} else if (!rdmafsd_closing_begin(ses, exp, idle, &closings)) {
 			rdmafsd_session_leave(ses, exp, idle);
-			rdmafsd_export_free(exp);
+			rdmafsd_export_put_memory(exp);
 		}
 	}
 	if (first) {
 		rdmafsd_session_leave(ses, first, idle_first);
 		rdmafsd_session_close_in(ses, first);
-		rdmafsd_export_free(first);
+		rdmafsd_export_put_memory(first);
 	}
 	list_for_each_entry_safe(c, next, &closings, link) {
 		flush_work(&c->work);
-		rdmafsd_export_free(c->exp);
+		rdmafsd_export_put_memory(c->exp);
 		kfree(c);
 	}
 	rdmafsd_session_close_in(ses, NULL);

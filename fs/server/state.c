@@ -22,6 +22,7 @@
 #include <linux/wait_bit.h>
 #include "transport/points.h"
 #include "server.h"
+#include "opened.h"
 
 /**
  * rdmafsd_file_close - close a file before returning
@@ -162,7 +163,7 @@ void rdmafsd_state_put(struct rdmafsd_state *st)
 	rdmafsd_claim_put(st->exp, st->claim, !st->closed);
 	if (atomic_dec_and_test(&st->exp->nr_states))
 		wake_up_var(&st->exp->nr_states);
-	rdmafsd_export_free(st->exp);
+	rdmafsd_export_put_memory(st->exp);
 	kfree_rcu(st, rcu);
 }
 
@@ -257,7 +258,7 @@ void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *ex
  * @index: where to begin in the session's table; moves behind the state that was found
  *
  * Context: process, does not sleep.
- * Return: the export of the next state, its memory to be put by rdmafsd_export_free(); NULL:
+ * Return: the export of the next state, its memory to be put by rdmafsd_export_put_memory(); NULL:
  * there are no more states.
  */
 struct rdmafsd_export *rdmafsd_states_export(struct rdmafsd_session *ses, unsigned long *index)

@@ -2,9 +2,10 @@
 /*
  * In how many file systems below an export a client has files open.
  *
- * What is idle below an export makes room for what clients come to (crossed.c).  What a client has
- * a file open in does not, nor where it may come back for one, nor what that lies below.  So a
- * client may have files open in a part of them only, and others find some, whatever it does.
+ * When clients cross into more file systems than there may be exports for, idle exports end to make
+ * room (crossed.c).  An export does not end in which a client has a file open or may come back for
+ * one, nor does any above it.  So there is a bound on the file systems in which one client may have
+ * files open; others always find room.
  *
  * A stay is a client, by its address, in one export.  Each claim of an open has it, and each stay
  * of the same client in an export that was crossed into from there; the last of them ends it.  That

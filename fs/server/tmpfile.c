@@ -24,6 +24,7 @@
 #include <linux/fs_struct.h>
 #include <linux/namei.h>
 #include "request.h"
+#include "opened.h"
 
 /*
  * The file system applies the umask, or the default ACL in its place.  The directory can't be

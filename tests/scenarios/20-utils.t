@@ -398,6 +398,7 @@ cat >>"$tmp/trace" <<'END'
           fio-77      [000] ...1.   100.000066: rdmafs_mr: mr=001234 posted: idle -> registering
           fio-77      [000] ...1.   100.000068: rdmafs_call_state: session=00c0ffee slot=4 seq=2 free send -> sent
           fio-77      [000] ...1.   100.000069: rdmafs_unknown: session=00c0ffee
+  kworker/0:1-8       [000] ...1.   100.000072: rdmafs_claim: export=7 ino=12 claim=00c0ffee00001234 open -> left
 END
 t -e grants,policy,pages "$tmp/trace"
 is "$rc $(echo "$out" | tr -s ' ')" "0  100.000060 session 00c0ffee policy window member=2 window=257 was=-1 in_use=514 why=entitlement
@@ -409,8 +410,12 @@ is "$rc $(echo "$out" | tr -s ' ' | head -n 4)" "0  100.000066 MR mr=001234 post
  100.000068 session 00c0ffee client call slot=4 seq=2 free send -> sent
 
 session 00c0ffee slot 3 seq 9: 65536 bytes, 40.0 us" "and the timelines behind them"
+t -e claims "$tmp/trace"
+is "$rc $(echo "$out" | tr -s ' ')" \
+	"0  100.000072 server claim export=7 ino=12 claim=00c0ffee00001234 open -> left" \
+	"an event without a session or a mount"
 t -e all "$tmp/trace"
-is "$rc $(echo "$out" | grep -c '^ *100\.') $(echo "$out" | grep -c '^session')" "0 5 2" "all that is known"
+is "$rc $(echo "$out" | grep -c '^ *100\.') $(echo "$out" | grep -c '^session')" "0 6 2" "all that is known"
 t "$tmp/trace"
 is "$rc $(echo "$out" | grep -c '^ *100\.') $(echo "$out" | grep -c '^session')" "0 0 2" "without being asked, only the timelines"
 t -e policy /dev/null
