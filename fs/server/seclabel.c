@@ -12,9 +12,9 @@
  * request fails, and the object is removed again: an object with another label than the client's
  * policy wants may be open to users that must not see it.  Others see the name as soon as the
  * object is made.  So it stays, without that label, if another client has it open by then, or a
- * lease of it, has changed it, has put something into the new directory, or has given it another
- * name.  The name is removed when the directory is not locked any more, as files' naming semaphores
- * come before that.
+ * lease of it, has written to it or labelled it, has put something into the new directory, or has
+ * given it another name.  The name is removed when the directory is not locked any more, as files'
+ * naming semaphores come before that.
  *
  * One case is left.  Some file systems make the object with another dentry than the one that they
  * were given, and the name is looked up once more (rdmafsd_lookup_again()).  If that fails, for
@@ -180,40 +180,21 @@ int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry, int fla
 	return err == -EEXIST ? 0 : rdmafsd_seclabel_errno(err);
 }
 
-/**
- * rdmafsd_seclabel_failed - note that a new object is to be removed again
- * @rq:     the request
- * @dentry: the object, in its locked directory, to which rdmafsd_seclabel_first() gave no label
- * @undo:   is filled, for rdmafsd_seclabel_undo()
- *
- * Context: process, may sleep.
- */
-void rdmafsd_seclabel_failed(struct rdmafsd_rq *rq, struct dentry *dentry,
-			     struct rdmafsd_unlabelled *undo)
-{
-	struct path path = { .mnt = rq->exp->path.mnt, .dentry = dentry };
-	u64 size;
-
-	if (rdmafsd_cookie(&path, &undo->cookie, &size))
-		undo->cookie = 0;
-	undo->object = dget(dentry);
-}
-
 /*
- * Has another request found the file by its name and changed it, or given it a label, since the
+ * Has another request found the file by its name, and written to it, or given it a label, since the
  * directory was unlocked?  What it was told is done is not to be taken away.
  */
-static bool rdmafsd_seclabel_touched(struct rdmafsd_rq *rq, struct dentry *dentry, u64 cookie)
+static bool rdmafsd_seclabel_touched(struct rdmafsd_rq *rq, struct dentry *dentry)
 {
-	struct path path = { .mnt = rq->exp->path.mnt, .dentry = dentry };
-	u64 now, size;
+	char label[RFP_LABEL_MAX];
 
-	return rdmafsd_cookie(&path, &now, &size) || now != cookie;
+	return i_size_read(d_inode(dentry)) ||
+	       rdmafsd_seclabel_get(rq->exp, dentry, label, sizeof(label)) >= 0;
 }
 
 /* The name, in the locked directory, is that of the object still: remove it. */
-static int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, struct dentry *dir,
-				   struct dentry *dentry, u64 cookie)
+static noinline_for_stack int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, struct dentry *dir,
+						      struct dentry *dentry)
 {
 	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
 	struct rdmafsd_change chg;
@@ -223,7 +204,7 @@ static int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, struct dentry *dir,
 	if (d_is_dir(dentry))
 		err = vfs_rmdir(idmap, d_inode(dir), dentry);
 	else if (rdmafsd_opened_has(rq->exp, d_inode(dentry)) ||
-		 rdmafsd_seclabel_touched(rq, dentry, cookie))
+		 rdmafsd_seclabel_touched(rq, dentry))
 		err = -EBUSY;
 	else
 		err = vfs_unlink(idmap, d_inode(dir), dentry, NULL);
@@ -237,20 +218,18 @@ static int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, struct dentry *dir,
  * rdmafsd_seclabel_undo - remove the name of a new object that can't have its label
  * @rq:     the request, which has made the object by its first name
  * @dir:    the directory, not locked any more
- * @undo:   from rdmafsd_seclabel_failed(), whose reference goes; or empty: nothing is done
+ * @object: the object, a reference, which goes; or NULL: nothing is done
  *
- * Other requests may forbid that meanwhile: by an open, a lease or a change of the file, by an entry
- * in the directory, by another name in place of this one.  A file that a client has open would have
- * to become an orphan (leaving.c): its name stays.  A CREATE that has found the file by its name,
- * and counts it as open only after this, is repeated (rdmafsd_open_do()).
+ * Other requests may forbid that meanwhile: by an open, a lease, data or a label of the file, by an
+ * entry in the directory, by another name in place of this one.  A file that a client has open would
+ * have to become an orphan (leaving.c): its name stays.  A CREATE that has found the file by its
+ * name, and counts it as open only after this, is repeated (rdmafsd_open_do()).
  *
  * Context: process, may sleep: waits for removals of names as these wait for each other; the
  * mount's write counts are held; takes the file's naming semaphore, and the directory's i_rwsem.
  */
-void rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir,
-			   const struct rdmafsd_unlabelled *undo)
+void rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *object)
 {
-	struct dentry *object = undo->object;
 	struct rw_semaphore *naming;
 	const struct cred *caller;
 	struct dentry *dentry;
@@ -267,7 +246,7 @@ void rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir,
 	if (!IS_ERR(dentry)) {
 		/* That it fails is told by nothing but the name, which stays. */
 		if (d_inode(dentry) == d_inode(object))
-			err = rdmafsd_seclabel_remove(rq, dir, dentry, undo->cookie);
+			err = rdmafsd_seclabel_remove(rq, dir, dentry);
 		dput(dentry);
 	}
 	inode_unlock(d_inode(dir));
