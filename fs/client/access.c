@@ -47,7 +47,7 @@ static bool rdmafs_access_differs(struct super_block *sb, struct mnt_idmap *idma
 		return true;
 	/* Does the server know of the capabilities that count here? */
 	if (idmap == &nop_mnt_idmap)
-		told = root;
+		told = rdmafs_cred_rooted();
 	return !told && (cap_raised(cred->cap_effective, CAP_DAC_OVERRIDE) ||
 			 cap_raised(cred->cap_effective, CAP_DAC_READ_SEARCH));
 }

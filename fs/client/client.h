@@ -437,7 +437,8 @@ struct rdmafs_since {
  * @gid:	file system group
  * @capable:	with root's capabilities that concern files; not set for root without @mapped
  * @mapped:	for callers by an id-mapped mount: ids are those of the file system, invalid for a
- *		user or group who has none there, and to be root there gives no capability
+ *		user or group who has none there, and to be root there gives no capability.  Also
+ *		for a user 0 whom the server must not take for root (rdmafs_cred_rooted())
  * @groups:	supplementary groups; referenced
  */
 struct rdmafs_cred {
@@ -652,6 +653,7 @@ struct rdmafs_cred *rdmafs_cred_get(struct rdmafs_cred *cred);
 void rdmafs_cred_put(struct rdmafs_cred *cred);
 int rdmafs_cred_ready(struct rdmafs_cred *cred, const struct rdmafs_op *user);
 bool rdmafs_cred_reaches(const struct mnt_idmap *idmap);
+bool rdmafs_cred_rooted(void);
 void rdmafs_cred_init(struct rdmafs_mount *mnt);
 void rdmafs_cred_destroy(struct rdmafs_mount *mnt);
 
