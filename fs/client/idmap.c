@@ -202,6 +202,22 @@ bool rdmafs_idmap_owns(struct inode *inode)
 }
 
 /**
+ * rdmafs_idmap_lacks - tell whether the mount does not map an object's owner or group
+ * @inode: the object, to which the current task comes by the mount of its note
+ *
+ * Context: process, does not sleep; RCU walk included.
+ * Return: true if the VFS refuses to change the object, by the ids that are known of it.
+ */
+bool rdmafs_idmap_lacks(struct inode *inode)
+{
+	struct mnt_idmap *idmap = rdmafs_idmap_get(RDMAFS_M(inode->i_sb));
+	bool lacks = idmap != &nop_mnt_idmap && HAS_UNMAPPED_ID(idmap, inode);
+
+	mnt_idmap_put(idmap);
+	return lacks;
+}
+
+/**
  * rdmafs_idmap_may_write - check again whether the mount maps an object's owner and group
  * @idmap: of the mount
  * @inode: the object, whose extended attributes or ACL are about to be changed

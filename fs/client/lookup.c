@@ -302,6 +302,14 @@ static bool rdmafs_d_believed(struct inode *dir, struct dentry *dentry, struct i
 	 */
 	if (inode && RDMAFS_S(inode->i_sb)->seclabel && rdmafs_attr_expired(inode))
 		return false;
+	/*
+	 * By an id-mapped mount the VFS refuses to change what belongs to ids that the mount does
+	 * not map, before anything else looks at the attributes.  Another client may have given it
+	 * to one that is mapped: the server is asked when they are old, and before every open.
+	 */
+	if (inode && (flags & LOOKUP_OPEN || rdmafs_attr_expired(inode)) &&
+	    rdmafs_idmap_lacks(inode))
+		return false;
 	/* Opening a regular file by its name confirms the name: rdmafs_open_dentry(). */
 	if (flags & LOOKUP_OPEN)
 		return inode && S_ISREG(inode->i_mode) &&

@@ -180,12 +180,13 @@ def idmapped(source, where, ids):
 
 
 @contextlib.contextmanager
-def exported(name, path, options):
-    """An export of its own, mounted at FAR."""
+def exported(name, path, options, mount=""):
+    """An export of its own, mounted at FAR, with more options of the mount."""
     os.makedirs(FAR, exist_ok=True)
     run("rdmafsctl", "export", "add", name, path, "-o", options)
     try:
-        run("mount", "-t", "rdmafs", "-o", OPTS, f"{SOURCE.rpartition('/')[0]}/{name}", FAR)
+        run("mount", "-t", "rdmafs", "-o", f"{OPTS},{mount}" if mount else OPTS,
+            f"{SOURCE.rpartition('/')[0]}/{name}", FAR)
         try:
             yield
         finally:
