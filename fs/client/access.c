@@ -171,8 +171,9 @@ static int rdmafs_access_open(struct mnt_idmap *idmap, struct inode *inode, int 
  * rdmafs_access_opened - check again whether the current task may open a file
  * @file: a regular file that the server has just opened, and whose attributes have come with that
  *
- * For the machine's root by an id-mapped mount, who has passed by attributes that may have been
- * old.  Not for a file that the open has made.
+ * For callers by an id-mapped mount, who have passed by attributes that may have been old: nobody
+ * may write to what the mount does not map, and of the machine's root the server knows only that he
+ * may do all.  Not for a file that the open has made.
  *
  * Context: process, may sleep.
  * Return: 0 or a negative errno.
@@ -184,15 +185,16 @@ int rdmafs_access_opened(struct file *file)
 	u32 flags = rdmafs_open_flags(file);
 	int mask = MAY_OPEN;
 
-	if (!rdmafs_cred_reaches(idmap))
-		return 0;
 	if (flags & RFP_OPEN_READ)
 		mask |= MAY_READ;
 	if (flags & RFP_OPEN_WRITE)
 		mask |= MAY_WRITE;
 	if (flags & RFP_OPEN_EXEC)
 		mask |= MAY_EXEC;
-	return rdmafs_access_known(idmap, inode, mask);
+	if (rdmafs_cred_reaches(idmap))
+		return rdmafs_access_known(idmap, inode, mask);
+	/* The server has let others pass, but does not know the map. */
+	return (mask & MAY_WRITE) && HAS_UNMAPPED_ID(idmap, inode) ? -EACCES : 0;
 }
 
 /**
@@ -219,6 +221,8 @@ int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask)
 		return rdmafs_access_open(idmap, inode, mask);
 	if (rdmafs_access_differs(inode->i_sb, idmap)) {
 		err = mask & MAY_NOT_BLOCK ? -ECHILD : rdmafs_access_check(inode, mask);
+		if (!err && (mask & MAY_WRITE) && HAS_UNMAPPED_ID(idmap, inode))
+			err = -EACCES;
 		/* By export_flags, which an administrator may have changed since. */
 		if (err || !rdmafs_cred_reaches(idmap))
 			return err;
