@@ -13,7 +13,8 @@
  * callers no more requests than it costs others.
  *
  * An answer is kept with the inode, for the credentials that asked.  It is valid as
- * long as the attributes that came with it: until they expire, or change.
+ * long as the attributes that came with it: until they expire, or change.  Newer ones,
+ * which another caller has got, do not make it last longer.
  *
  * Of a caller by an id-mapped mount (idmap.c) the server knows the ids that he has in the file
  * system, and decides by these.  It has to be asked wherever his capabilities let him pass here, as
@@ -95,11 +96,12 @@ void rdmafs_access_note(struct inode *inode, struct rdmafs_op *op, const struct 
 	for (; i > 0; i--)
 		ri->access[i] = ri->access[i - 1];
 	ri->access[0].serial = op->cred->serial;
+	ri->access[0].expires = ri->expires;
 	ri->access[0].may = access;
 	spin_unlock_irq(&ri->lock);
 }
 
-/* RFP_ACCESS_* of these credentials; 0 if that is not known. */
+/* RFP_ACCESS_* of these credentials; 0 if that is not known, or not any more. */
 static u32 rdmafs_access_of(struct inode *inode, u64 serial)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
@@ -108,7 +110,7 @@ static u32 rdmafs_access_of(struct inode *inode, u64 serial)
 
 	spin_lock_irq(&ri->lock);
 	for (i = 0; i < RDMAFS_NR_ACCESS; i++)
-		if (ri->access[i].serial == serial)
+		if (ri->access[i].serial == serial && time_before(jiffies, ri->access[i].expires))
 			may = ri->access[i].may;
 	spin_unlock_irq(&ri->lock);
 	return may;

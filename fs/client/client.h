@@ -558,6 +558,7 @@ struct rdmafs_ahead {
  *		the newest answer comes first
  * @access.serial: rdmafs_cred.serial of the caller
  * @access.may:	RFP_ACCESS_* of the caller
+ * @access.expires: jiffies from which on the server is asked for them again
  * @ahead:	of a directory: its names are asked for one by one
  * @stash:	attributes from the reply to a write, to be taken over in process context
  * @stash_clock: the mount's clock when that write was sent
@@ -607,6 +608,7 @@ struct rdmafs_inode {
 	struct {
 		u64 serial;
 		u32 may;
+		unsigned long expires;
 	} access[RDMAFS_NR_ACCESS];
 	struct rdmafs_ahead ahead;
 	struct rfp_attr stash;
