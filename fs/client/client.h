@@ -665,6 +665,7 @@ struct mnt_idmap *rdmafs_idmap_get(struct rdmafs_mount *mnt);
 int rdmafs_idmap_permission(struct inode *inode, int mask);
 bool rdmafs_idmap_owns(struct inode *inode);
 bool rdmafs_idmap_lacks(struct inode *inode);
+int rdmafs_idmap_may_link(struct inode *inode);
 int rdmafs_idmap_may_write(struct mnt_idmap *idmap, struct inode *inode);
 void rdmafs_idmap_begin(struct rdmafs_mount *mnt);
 void rdmafs_idmap_end(struct rdmafs_mount *mnt);

@@ -249,6 +249,28 @@ bool rdmafs_idmap_lacks(struct inode *inode)
 }
 
 /**
+ * rdmafs_idmap_may_link - check again whether the mount maps the ids of what gets another name
+ * @inode: the object, to which the current task comes by the mount of its note
+ *
+ * The VFS has checked it by attributes that may be old, and the server does not know the map.
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EPERM; or an errno with which the server could not be asked.
+ */
+int rdmafs_idmap_may_link(struct inode *inode)
+{
+	struct mnt_idmap *idmap = rdmafs_idmap_get(RDMAFS_M(inode->i_sb));
+	bool by_map = idmap != &nop_mnt_idmap;
+	int err;
+
+	mnt_idmap_put(idmap);
+	if (!by_map)
+		return 0;
+	err = rdmafs_revalidate(inode, true);
+	return err ?: rdmafs_idmap_lacks(inode) ? -EPERM : 0;
+}
+
+/**
  * rdmafs_idmap_may_write - check again whether the mount maps an object's owner and group
  * @idmap: of the mount
  * @inode: the object, whose extended attributes or ACL are about to be changed

@@ -229,6 +229,9 @@ static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *den
 
 	if (dentry->d_name.len > RFP_NAME_MAX)
 		return -ENAMETOOLONG;
+	err = rdmafs_idmap_may_link(inode);
+	if (err)
+		return err;
 	op = rdmafs_op_new(RDMAFS_S(dir->i_sb), RFP_LINK, sizeof(struct rfp_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
