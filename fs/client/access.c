@@ -13,8 +13,9 @@
  * callers no more requests than it costs others.
  *
  * An answer is kept with the inode, for the credentials that asked.  It is valid as
- * long as the attributes that came with it: until they expire, or change.  It is
- * not valid any more if the export maps callers in another way (rules.c).
+ * long as the attributes that came with it: until they expire, or change.  Newer ones, which
+ * another caller has got, do not make it last longer.  It is not valid any more if the export maps
+ * callers in another way (rules.c).
  *
  * Of a caller by an id-mapped mount (idmap.c) the server knows the ids that the caller has in the
  * file system, and decides by these.  It has to be asked wherever capabilities let the caller pass
@@ -49,7 +50,7 @@ static bool rdmafs_access_differs(struct super_block *sb, struct mnt_idmap *idma
 		return true;
 	/* Does the server know of the capabilities that count here? */
 	if (idmap == &nop_mnt_idmap)
-		told = root;
+		told = rdmafs_cred_rooted();
 	return !told && (cap_raised(cred->cap_effective, CAP_DAC_OVERRIDE) ||
 			 cap_raised(cred->cap_effective, CAP_DAC_READ_SEARCH));
 }
@@ -97,12 +98,13 @@ void rdmafs_access_note(struct inode *inode, struct rdmafs_op *op, const struct 
 	for (; i > 0; i--)
 		ri->access[i] = ri->access[i - 1];
 	ri->access[0].serial = op->cred->serial;
+	ri->access[0].expires = ri->expires;
 	ri->access[0].may = access;
 	ri->access[0].rules = READ_ONCE(RDMAFS_S(inode->i_sb)->rules);
 	spin_unlock_irq(&ri->lock);
 }
 
-/* RFP_ACCESS_* of these credentials; 0 if that is not known. */
+/* RFP_ACCESS_* of these credentials; 0 if that is not known, or not any more. */
 static u32 rdmafs_access_of(struct inode *inode, u64 serial)
 {
 	u32 rules = READ_ONCE(RDMAFS_S(inode->i_sb)->rules);
@@ -112,7 +114,8 @@ static u32 rdmafs_access_of(struct inode *inode, u64 serial)
 
 	spin_lock_irq(&ri->lock);
 	for (i = 0; i < RDMAFS_NR_ACCESS; i++)
-		if (ri->access[i].serial == serial && ri->access[i].rules == rules)
+		if (ri->access[i].serial == serial && ri->access[i].rules == rules &&
+		    time_before(jiffies, ri->access[i].expires))
 			may = ri->access[i].may;
 	spin_unlock_irq(&ri->lock);
 	return may;
@@ -175,8 +178,9 @@ static int rdmafs_access_open(struct mnt_idmap *idmap, struct inode *inode, int 
  * rdmafs_access_opened - check again whether the current task may open a file
  * @file: a regular file that the server has just opened, and whose attributes have come with that
  *
- * The machine's root needs this by an id-mapped mount: the VFS has let it pass by attributes that
- * may have been old.  A file that the open has made needs no check.
+ * Callers by an id-mapped mount need this: the VFS has let them pass by attributes that may have
+ * been old.  No caller may write to an object that the mount does not map, and of the machine's root
+ * the server knows only that it may do all.  A file that the open has made needs no check.
  *
  * Context: process, may sleep.
  * Return: 0 or a negative errno.
@@ -188,15 +192,16 @@ int rdmafs_access_opened(struct file *file)
 	u32 flags = rdmafs_open_flags(file);
 	int mask = MAY_OPEN;
 
-	if (!rdmafs_cred_reaches(idmap))
-		return 0;
 	if (flags & RFP_OPEN_READ)
 		mask |= MAY_READ;
 	if (flags & RFP_OPEN_WRITE)
 		mask |= MAY_WRITE;
 	if (flags & RFP_OPEN_EXEC)
 		mask |= MAY_EXEC;
-	return rdmafs_access_known(idmap, inode, mask);
+	if (rdmafs_cred_reaches(idmap))
+		return rdmafs_access_known(idmap, inode, mask);
+	/* The server has let others pass, but does not know the map. */
+	return (mask & MAY_WRITE) && HAS_UNMAPPED_ID(idmap, inode) ? -EACCES : 0;
 }
 
 /**
@@ -223,6 +228,8 @@ int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask)
 		return rdmafs_access_open(idmap, inode, mask);
 	if (rdmafs_access_differs(inode->i_sb, idmap)) {
 		err = mask & MAY_NOT_BLOCK ? -ECHILD : rdmafs_access_check(inode, mask);
+		if (!err && (mask & MAY_WRITE) && HAS_UNMAPPED_ID(idmap, inode))
+			err = -EACCES;
 		/* By export_flags, which an administrator may have changed since. */
 		if (err || !rdmafs_cred_reaches(idmap))
 			return err;

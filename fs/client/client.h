@@ -460,7 +460,8 @@ struct rdmafs_since {
  * @gid:	file system group
  * @capable:	with root's capabilities that concern files; not set for root without @mapped
  * @mapped:	for callers by an id-mapped mount: ids are those of the file system, invalid for a
- *		user or group who has none there, and to be root there gives no capability
+ *		user or group who has none there, and to be root there gives no capability.  Also
+ *		for a user 0 whom the server must not take for root (rdmafs_cred_rooted())
  * @groups:	supplementary groups; referenced
  */
 struct rdmafs_cred {
@@ -581,6 +582,7 @@ struct rdmafs_ahead {
  * @access.serial: rdmafs_cred.serial of the caller
  * @access.may:	RFP_ACCESS_* of the caller
  * @access.rules: rdmafs_super.rules then
+ * @access.expires: jiffies from which on the server is asked for them again
  * @ahead:	of a directory: its names are asked for one by one
  * @stash:	attributes from the reply to a write, to be taken over in process context
  * @stash_clock: the mount's clock when that write was sent
@@ -633,6 +635,7 @@ struct rdmafs_inode {
 		u64 serial;
 		u32 may;
 		u32 rules;
+		unsigned long expires;
 	} access[RDMAFS_NR_ACCESS];
 	struct rdmafs_ahead ahead;
 	struct rfp_attr stash;
@@ -680,6 +683,7 @@ struct rdmafs_cred *rdmafs_cred_get(struct rdmafs_cred *cred);
 void rdmafs_cred_put(struct rdmafs_cred *cred);
 int rdmafs_cred_ready(struct rdmafs_cred *cred, const struct rdmafs_op *user);
 bool rdmafs_cred_reaches(const struct mnt_idmap *idmap);
+bool rdmafs_cred_rooted(void);
 void rdmafs_cred_init(struct rdmafs_mount *mnt);
 void rdmafs_cred_destroy(struct rdmafs_mount *mnt);
 
@@ -688,6 +692,8 @@ int rdmafs_idmap_tell(struct rdmafs_mount *mnt, struct mnt_idmap *idmap, bool rc
 struct mnt_idmap *rdmafs_idmap_get(struct rdmafs_mount *mnt);
 int rdmafs_idmap_permission(struct inode *inode, int mask);
 bool rdmafs_idmap_owns(struct inode *inode);
+bool rdmafs_idmap_lacks(struct inode *inode);
+int rdmafs_idmap_may_link(struct inode *inode);
 int rdmafs_idmap_may_write(struct mnt_idmap *idmap, struct inode *inode);
 void rdmafs_idmap_mount_init(struct rdmafs_mount *mnt);
 void rdmafs_idmap_mount_exit(struct rdmafs_mount *mnt);

@@ -22,6 +22,11 @@
  * request.  A user or group without an id there is told as having none; such supplementary groups
  * are left out.  Whether the caller is root there says nothing about its capabilities
  * (RFP_REQ_MAPPED).
+ *
+ * Nor does it for a caller by a mount without a map that is user 0, but in another user namespace,
+ * or has none of root's capabilities for files: to the server it is a user like others, too.  A
+ * caller that has some of them is root there, since the server knows no other kinds of root.  The
+ * client's own checks are by the capabilities that the caller has.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -38,6 +43,7 @@
  * @idmap:   the map of the mount by which it has come, a reference
  * @from:    its own supplementary groups
  * @ngroups: how many of them have ids in the file system
+ * @by_map:  whether @idmap maps anything
  * @uid:     as in &struct rdmafs_cred, and so the next four
  * @gid:     see there
  * @capable: see there
@@ -47,6 +53,7 @@ struct rdmafs_who {
 	struct mnt_idmap *idmap;
 	struct group_info *from;
 	int ngroups;
+	bool by_map;
 	kuid_t uid;
 	kgid_t gid;
 	bool capable;
@@ -89,6 +96,23 @@ bool rdmafs_cred_reaches(const struct mnt_idmap *idmap)
 	return idmap != &nop_mnt_idmap && rdmafs_cred_capable(current_cred());
 }
 
+/**
+ * rdmafs_cred_rooted - tell whether the server takes the current task for root
+ *
+ * For a task that comes by a mount without a map.
+ *
+ * Context: process, RCU walk included.
+ * Return: true if it is user 0 of the initial user namespace and has any of root's capabilities for
+ * files there.
+ */
+bool rdmafs_cred_rooted(void)
+{
+	const struct cred *cred = current_cred();
+
+	return uid_eq(cred->fsuid, GLOBAL_ROOT_UID) && cred->user_ns == &init_user_ns &&
+	       !cap_isclear(cap_intersect(cred->cap_effective, CAP_FS_SET));
+}
+
 /* To be followed by mnt_idmap_put(who->idmap). */
 static void rdmafs_who_get(struct rdmafs_mount *mnt, struct rdmafs_who *who)
 {
@@ -100,12 +124,14 @@ static void rdmafs_who_get(struct rdmafs_mount *mnt, struct rdmafs_who *who)
 	who->from = cred->group_info;
 	who->uid = mapped_fsuid(who->idmap, &init_user_ns);
 	who->gid = mapped_fsgid(who->idmap, &init_user_ns);
-	who->mapped = who->idmap != &nop_mnt_idmap;
+	who->by_map = who->idmap != &nop_mnt_idmap;
+	who->mapped = who->by_map ||
+		      (uid_eq(who->uid, GLOBAL_ROOT_UID) && !rdmafs_cred_rooted());
 	/* Without a map user 0 is root to the server anyway: the flag is not needed. */
-	who->capable = (who->mapped || !uid_eq(who->uid, GLOBAL_ROOT_UID)) &&
+	who->capable = (who->by_map || !uid_eq(who->uid, GLOBAL_ROOT_UID)) &&
 		       rdmafs_cred_capable(cred);
-	who->ngroups = who->mapped ? 0 : who->from->ngroups;
-	while (who->mapped && rdmafs_who_group(who, &i, &gid))
+	who->ngroups = who->by_map ? 0 : who->from->ngroups;
+	while (who->by_map && rdmafs_who_group(who, &i, &gid))
 		who->ngroups++;
 }
 
@@ -117,7 +143,7 @@ static struct group_info *rdmafs_who_groups(const struct rdmafs_who *who)
 	int i = 0, n = 0;
 	kgid_t gid;
 
-	if (!who->mapped)
+	if (!who->by_map)
 		return get_group_info(who->from);
 	nofs = memalloc_nofs_save();
 	gi = groups_alloc(who->ngroups);

@@ -14,6 +14,11 @@
  * doubt about the owner.  A note holds until the task's next call that tells a map.  It never goes
  * before its task does, so that a request by an id-mapped mount is not made with other ids.
  *
+ * Notes are by struct pid, which a task keeps, but for execve(2) in a thread that does not lead its
+ * process: this gets the leader's, and with it the leader's note, or none.  The program is open by
+ * then, and read by its open.  What the task does next begins with a call that tells a map, as what
+ * a new task does.
+ *
  * A caller by an id-mapped mount may be user 0 in the file system and have no capability there.  Or
  * it has capabilities, but not over objects whose ids the mount, or the caller's user namespace,
  * does not map.  The server does not know these maps, nor could the client keep to them for it:
@@ -98,15 +103,42 @@ static bool rdmafs_via_set(struct rdmafs_mount *mnt, struct mnt_idmap *idmap)
 	return via;
 }
 
+/* Notes of tasks that have ended go. */
+static void rdmafs_via_prune_locked(struct rdmafs_via_chain *chain)
+{
+	struct hlist_node *next;
+	struct rdmafs_via *via;
+
+	lockdep_assert_held(&chain->lock);
+	hlist_for_each_entry_safe(via, next, &chain->head, hash)
+		if (!pid_has_task(via->task, PIDTYPE_PID))
+			rdmafs_via_free_locked(chain, via);
+}
+
 /*
- * Make a note for the current task, which has none: no other task makes it.  Notes of tasks that
- * have ended go, so that a chain has no more of them than have ended since it got its last one.
+ * Look through another chain, each in its turn.  A note keeps the pid and user namespaces of its
+ * task, and would do so for as long as no other task comes to its chain.
+ */
+static void rdmafs_via_prune_next(void)
+{
+	static atomic_t turn;
+	u32 nr = atomic_inc_return(&turn);
+	struct rdmafs_via_chain *chain = &rdmafs_via[nr % ARRAY_SIZE(rdmafs_via)];
+
+	spin_lock(&chain->lock);
+	rdmafs_via_prune_locked(chain);
+	spin_unlock(&chain->lock);
+}
+
+/*
+ * Make a note for the current task, which has none: no other task makes it.  Notes of ended tasks
+ * go from its chain, and from one other, so that all chains have been looked through when there
+ * have been as many new notes as there are chains.
  */
 static int rdmafs_via_add(struct rdmafs_mount *mnt, struct mnt_idmap *idmap, gfp_t gfp)
 {
-	struct rdmafs_via *via = kmalloc(sizeof(*via), gfp | __GFP_NOWARN), *old;
+	struct rdmafs_via *via = kmalloc(sizeof(*via), gfp | __GFP_NOWARN);
 	struct rdmafs_via_chain *chain = rdmafs_via_chain();
-	struct hlist_node *next;
 
 	if (!via)
 		return -ENOMEM;
@@ -116,11 +148,10 @@ static int rdmafs_via_add(struct rdmafs_mount *mnt, struct mnt_idmap *idmap, gfp
 	/* Before any of its requests: rdmafs_idmap_get() looks for notes from now on. */
 	WRITE_ONCE(mnt->mapped, true);
 	spin_lock(&chain->lock);
-	hlist_for_each_entry_safe(old, next, &chain->head, hash)
-		if (!pid_has_task(old->task, PIDTYPE_PID))
-			rdmafs_via_free_locked(chain, old);
+	rdmafs_via_prune_locked(chain);
 	hlist_add_head(&via->hash, &chain->head);
 	spin_unlock(&chain->lock);
+	rdmafs_via_prune_next();
 	return 0;
 }
 
@@ -200,6 +231,44 @@ bool rdmafs_idmap_owns(struct inode *inode)
 
 	mnt_idmap_put(idmap);
 	return owns;
+}
+
+/**
+ * rdmafs_idmap_lacks - tell whether the mount does not map an object's owner or group
+ * @inode: the object, to which the current task comes by the mount of its note
+ *
+ * Context: process, does not sleep; RCU walk included.
+ * Return: true if the VFS refuses to change the object, by the ids that are known of it.
+ */
+bool rdmafs_idmap_lacks(struct inode *inode)
+{
+	struct mnt_idmap *idmap = rdmafs_idmap_get(RDMAFS_M(inode->i_sb));
+	bool lacks = idmap != &nop_mnt_idmap && HAS_UNMAPPED_ID(idmap, inode);
+
+	mnt_idmap_put(idmap);
+	return lacks;
+}
+
+/**
+ * rdmafs_idmap_may_link - check again whether the mount maps the ids of what gets another name
+ * @inode: the object, to which the current task comes by the mount of its note
+ *
+ * The VFS has checked it by attributes that may be old, and the server does not know the map.
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EPERM; or an errno with which the server could not be asked.
+ */
+int rdmafs_idmap_may_link(struct inode *inode)
+{
+	struct mnt_idmap *idmap = rdmafs_idmap_get(RDMAFS_M(inode->i_sb));
+	bool by_map = idmap != &nop_mnt_idmap;
+	int err;
+
+	mnt_idmap_put(idmap);
+	if (!by_map)
+		return 0;
+	err = rdmafs_revalidate(inode, true);
+	return err ?: rdmafs_idmap_lacks(inode) ? -EPERM : 0;
 }
 
 /**

@@ -251,6 +251,29 @@ struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned 
 	return res;
 }
 
+/*
+ * The server does not let the caller search the directory.  If he may search it by what is known
+ * here, that is old, and he is refused.  Else he has not walked here: a file system above, an
+ * overlayfs, has looked the name up by credentials of its own, lets the caller pass by rules of its
+ * own, and asks whether the name still stands for that object.  This is no matter of permission:
+ * the answer is yes, as long as the object is there, which any caller may ask by its handle.  The
+ * directory's attributes say who may search it, and for how long its names are believed.
+ */
+static int rdmafs_reval_unseen(struct inode *dir, struct inode *inode)
+{
+	int err;
+
+	rcu_read_lock();
+	err = rdmafs_idmap_permission(dir, MAY_EXEC | MAY_NOT_BLOCK);
+	rcu_read_unlock();
+	if (!inode || !err)
+		return -EACCES;
+	err = rdmafs_revalidate(dir, true);
+	if (!err)
+		err = rdmafs_revalidate(inode, true);
+	return err == -ESTALE ? 0 : err ?: 1;
+}
+
 /* Ask whether the name still stands for the same object: 1 (yes), 0 or a negative errno. */
 static int rdmafs_reval_ask(struct inode *dir, struct dentry *dentry)
 {
@@ -279,6 +302,8 @@ static int rdmafs_reval_ask(struct inode *dir, struct dentry *dentry)
 	}
 	if (op)
 		rdmafs_op_put(op);
+	if (err == -EACCES)
+		return rdmafs_reval_unseen(dir, inode);
 	if (err == 1)
 		rdmafs_dentry_fresh(dentry, verifier);
 	return err;
@@ -303,6 +328,14 @@ static bool rdmafs_d_believed(struct inode *dir, struct dentry *dentry, struct i
 	 * whether it may have changed.
 	 */
 	if (inode && RDMAFS_S(inode->i_sb)->seclabel && rdmafs_attr_expired(inode))
+		return false;
+	/*
+	 * By an id-mapped mount the VFS refuses to change what belongs to ids that the mount does
+	 * not map, before anything else looks at the attributes.  Another client may have given it
+	 * to one that is mapped: the server is asked when they are old, and before every open.
+	 */
+	if (inode && (flags & LOOKUP_OPEN || rdmafs_attr_expired(inode)) &&
+	    rdmafs_idmap_lacks(inode))
 		return false;
 	/* Opening a regular file by its name confirms the name: rdmafs_open_dentry(). */
 	if (flags & LOOKUP_OPEN)

@@ -269,6 +269,9 @@ static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *den
 
 	if (dentry->d_name.len > RFP_NAME_MAX)
 		return -ENAMETOOLONG;
+	err = rdmafs_idmap_may_link(inode);
+	if (err)
+		return err;
 	rdmafs_resolve_begin(&r, dir, NULL, inode);
 	do {
 		err = rdmafs_link_ask(inode, dir, dentry, &lost);

@@ -277,8 +277,9 @@ static kernel_cap_t rdmafsd_cred_caps(const struct rdmafsd_export *exp, kuid_t u
  * The group of a caller that has none in the file system.  Where the export is an id-mapped mount
  * the VFS has INVALID_GID for the group of what the mount does not map, and in_group_p() would find
  * a caller with this group in it.  So it is one that no object has there: one that the mount maps
- * to nothing, for which nothing is made either.  Where the export is not id-mapped, or seems to map
- * all groups, it is INVALID_GID, and only a damaged file system has something of that group.
+ * to nothing, for which nothing is made either.  So it is where the file system was mounted in a
+ * user namespace, and has no group that this does not have.  Where all groups are mapped, or seem
+ * to be, it is INVALID_GID, and only a damaged file system has something of that group.
  */
 static kgid_t rdmafsd_gid_none(const struct rdmafsd_export *exp)
 {
@@ -287,10 +288,12 @@ static kgid_t rdmafsd_gid_none(const struct rdmafsd_export *exp)
 	kgid_t gid;
 	u32 i;
 
-	for (i = 0; i < RDMAFSD_GID_PROBES && idmap != &nop_mnt_idmap; i++) {
+	if (idmap == &nop_mnt_idmap && ns == &init_user_ns)
+		return INVALID_GID;
+	for (i = 0; i < RDMAFSD_GID_PROBES; i++) {
 		/* The last of all, 4294967295, is INVALID_GID. */
 		gid = KGIDT_INIT((gid_t)-2 - i * RDMAFSD_GID_STEP);
-		if (!gid_valid(from_vfsgid(idmap, ns, VFSGIDT_INIT(gid))))
+		if (!kgid_has_mapping(ns, from_vfsgid(idmap, ns, VFSGIDT_INIT(gid))))
 			return gid;
 	}
 	return INVALID_GID;

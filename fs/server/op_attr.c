@@ -168,12 +168,14 @@ static void rdmafsd_iattr_mode(struct mnt_idmap *idmap, struct inode *inode, u32
 /*
  * To remove set-id bits, and nothing else, is what the VFS does when a file is written to: it
  * needs the right to write, not ownership.  A chown(2) that changes no id also comes down to
- * that, which the owner may do in any case: notify_change() decides.  A change of the size before
- * it has shown the right.
+ * that, which the owner may do in any case: notify_change() decides, who refuses others only where
+ * there are bits to remove.  So what needs no ownership there, file capabilities and the ctime,
+ * stays: *@bits.  A change of the size before it has shown the right.
  */
 static int rdmafsd_iattr_kill(struct rdmafsd_rq *rq, struct inode *inode, u32 valid,
-			      struct iattr *ia)
+			      struct iattr *ia, bool *bits)
 {
+	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
 	u32 rest = valid;
 
 	if (valid & RFP_SET_SIZE)
@@ -186,8 +188,10 @@ static int rdmafsd_iattr_kill(struct rdmafsd_rq *rq, struct inode *inode, u32 va
 	}
 	if (rq->state && !(rq->state->file->f_mode & FMODE_WRITE))
 		return -EBADF;
-	if (rq->state || !inode_permission(rdmafsd_idmap(rq->exp), inode, MAY_WRITE))
+	if (rq->state || !inode_permission(idmap, inode, MAY_WRITE))
 		ia->ia_valid |= ATTR_FORCE;
+	else
+		*bits = !inode_owner_or_capable(idmap, inode);
 	return 0;
 }
 
@@ -203,13 +207,14 @@ static int rdmafsd_setattr_rest(struct rdmafsd_rq *rq, struct dentry *dentry,
 	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
 	struct rdmafsd_change rest;
 	struct iattr ia = {};
+	bool bits = false;
 	int err;
 
 	err = rdmafsd_iattr_owner(sreq, valid, &ia);
 	if (!err)
 		err = rdmafsd_iattr_times(sreq, valid, &ia);
 	if (!err)
-		err = rdmafsd_iattr_kill(rq, inode, valid, &ia);
+		err = rdmafsd_iattr_kill(rq, inode, valid, &ia, &bits);
 	if (err)
 		return err;
 	if (!ia.ia_valid && !(valid & (RFP_SET_MODE | RFP_SET_KILL))) {
@@ -225,6 +230,8 @@ static int rdmafsd_setattr_rest(struct rdmafsd_rq *rq, struct dentry *dentry,
 	inode_lock(inode);
 	rdmafsd_change_begin(rq, dentry, &rest);
 	rdmafsd_iattr_mode(idmap, inode, valid, le32_to_cpu(sreq->mode), &ia);
+	if (bits)
+		ia.ia_valid &= ~(ATTR_KILL_PRIV | ATTR_CTIME);
 	err = notify_change(idmap, dentry, &ia, &delegated);
 	rdmafsd_change_end(&rest);
 	if (!err)

@@ -139,6 +139,14 @@ def in_child(action, flags=0, ids=None):
     return said
 
 
+def keep_capabilities(*numbers):
+    """Have these and no others, whatever the user."""
+    bits = sum(1 << number for number in numbers)
+    low, high = bits & 0xffffffff, bits >> 32
+    header = struct.pack("Ii", 0x20080522, 0)
+    checked(libc.capset(header, struct.pack("6I", low, low, 0, high, high, 0)), "capset")
+
+
 def user_namespace(ids):
     """A descriptor of a user namespace with these lines of "inside outside count"."""
     ready, into = os.pipe()
@@ -172,12 +180,13 @@ def idmapped(source, where, ids):
 
 
 @contextlib.contextmanager
-def exported(name, path, options):
-    """An export of its own, mounted at FAR."""
+def exported(name, path, options, mount=""):
+    """An export of its own, mounted at FAR, with more options of the mount."""
     os.makedirs(FAR, exist_ok=True)
     run("rdmafsctl", "export", "add", name, path, "-o", options)
     try:
-        run("mount", "-t", "rdmafs", "-o", OPTS, f"{SOURCE.rpartition('/')[0]}/{name}", FAR)
+        run("mount", "-t", "rdmafs", "-o", f"{OPTS},{mount}" if mount else OPTS,
+            f"{SOURCE.rpartition('/')[0]}/{name}", FAR)
         try:
             yield
         finally:
