@@ -201,11 +201,14 @@ again:
 		if (err)
 			return err;
 	}
-	if ((rdmafs_op_lock_lost(open) || rdmafs_op_lock_lost(op->source)) &&
-	    rdmafs_op_needs_lock(op))
+	/* Writeback may have chosen the open before it lost its lock: the range is what counts. */
+	if (rdmafs_op_writes_back(op)) {
+		if (rdmafs_loss_has(open->inode, op->io.pos, op->io.len))
+			return -EIO;
+	} else if ((rdmafs_op_lock_lost(open) || rdmafs_op_lock_lost(op->source)) &&
+		   rdmafs_op_needs_lock(op)) {
 		return -EIO;
-	if (rdmafs_op_writes_back(op) && rdmafs_loss_has(open->inode, op->io.pos, op->io.len))
-		return -EIO;
+	}
 	if (open)
 		*op->stateid = cpu_to_le64(READ_ONCE(open->stateid));
 	if (op->source)
