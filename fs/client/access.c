@@ -179,8 +179,8 @@ static int rdmafs_access_open(struct mnt_idmap *idmap, struct inode *inode, int 
  * @file: a regular file that the server has just opened, and whose attributes have come with that
  *
  * Callers by an id-mapped mount need this: the VFS has let them pass by attributes that may have
- * been old.  No caller may write to an object that the mount does not map, and of the machine's root
- * the server knows only that it may do all.  A file that the open has made needs no check.
+ * been old.  No caller may write to an object that the mount does not map, and of the machine's
+ * root the server knows only that it may do all.  A file that the open has made needs no check.
  *
  * Context: process, may sleep.
  * Return: 0 or a negative errno.

@@ -156,7 +156,7 @@ static int rdmafsd_open_do(struct rdmafsd_rq *rq, struct dentry *dentry, u32 fla
 
 	if (err)
 		return err;
-	/* From here on its name is not removed without an orphan; so it may have been just before. */
+	/* From here on its name is not removed without an orphan.  It may have been just before. */
 	if (o->found && !d_inode(dentry)->i_nlink && d_unhashed(dentry))
 		return -EAGAIN;
 	o->number = o->claim->id;

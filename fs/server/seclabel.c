@@ -221,9 +221,9 @@ static noinline_for_stack int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, str
  * @object: the object, a reference, which goes; or NULL: nothing is done
  *
  * Other requests may forbid that meanwhile: by an open, a lease, data or a label of the file, by an
- * entry in the directory, by another name in place of this one.  A file that a client has open would
- * have to become an orphan (leaving.c): its name stays.  A CREATE that has found the file by its
- * name, and counts it as open only after this, is repeated (rdmafsd_open_do()).
+ * entry in the directory, by another name in place of this one.  A file that a client has open
+ * would have to become an orphan (leaving.c): its name stays.  A CREATE that has found the file by
+ * its name, and counts it as open only after this, is repeated (rdmafsd_open_do()).
  *
  * Context: process, may sleep: waits for removals of names as these wait for each other; the
  * mount's write counts are held; takes the file's naming semaphore, and the directory's i_rwsem.
@@ -252,7 +252,7 @@ void rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir, struct den
 	inode_unlock(d_inode(dir));
 	up_write(naming);
 	revert_creds(caller);
-	/* Another's fsync may have made the creation stable: then that it is undone has to be, too. */
+	/* Another's fsync may have made the creation stable: its undoing has to be, too. */
 	if (!err)
 		rdmafsd_commit(rq->exp, dir);
 	dput(object);

@@ -407,7 +407,7 @@ static void labels_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, LABELS_NAME), 0);
 }
 
-/* Have a creation whose label fails come as far as the removal of its file, of which others know. */
+/* Have a creation whose label fails come as far as the removal of its file. */
 static void labels_hold_undo(struct kunit *test, struct fs_client *c)
 {
 	struct rfp_enc enc;
@@ -435,7 +435,7 @@ static void labels_touched(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, other, LABELS_NAME), 0);
 }
 
-/* A CREATE that has found the file by its name, but not opened it yet, does not open it any more. */
+/* A CREATE that has found the file by its name, but not opened it yet, does not open it. */
 static void labels_found(struct kunit *test)
 {
 	struct fs_client *c = fs_client(test), *other = fs_client(test);
