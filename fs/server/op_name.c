@@ -65,7 +65,7 @@ struct rdmafsd_make {
 	dev_t dev;
 	const char *target;
 	struct rdmafsd_change chg;
-	struct dentry *undo;
+	struct rdmafsd_unlabelled undo;
 };
 
 static int rdmafsd_make_vfs(struct mnt_idmap *idmap, struct rdmafsd_make *m,
@@ -123,7 +123,7 @@ static struct dentry *rdmafsd_make_locked(struct rdmafsd_rq *rq, struct rdmafsd_
 		err = rdmafsd_seclabel_first(rq, dentry, 0);
 		if (!err)
 			return dentry;
-		m->undo = dget(dentry);
+		rdmafsd_seclabel_failed(rq, dentry, &m->undo);
 	}
 	dput(dentry);
 	return ERR_PTR(err);
@@ -166,7 +166,7 @@ static int rdmafsd_make(struct rdmafsd_rq *rq, umode_t mode, dev_t dev, const ch
 	inode_lock_nested(dir, I_MUTEX_PARENT);
 	dentry = rdmafsd_make_locked(rq, &m, ro_err);
 	inode_unlock(dir);
-	rdmafsd_seclabel_undo(rq, m.dir, m.undo);
+	rdmafsd_seclabel_undo(rq, m.dir, &m.undo);
 	if (!ro_err)
 		rdmafsd_rq_drop_write(rq);
 	if (IS_ERR(dentry))

@@ -308,7 +308,7 @@ struct rdmafsd_create {
 	bool created;
 	struct rdmafsd_opening open;
 	struct rdmafsd_change chg;
-	struct dentry *undo;
+	struct rdmafsd_unlabelled undo;
 };
 
 /**
@@ -433,7 +433,7 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 	if (!err)
 		return dentry;
 	c->created = false;
-	c->undo = dget(dentry);
+	rdmafsd_seclabel_failed(rq, dentry, &c->undo);
 
 put:
 	dput(dentry);
@@ -457,7 +457,7 @@ static struct dentry *rdmafsd_create_do(struct rdmafsd_rq *rq, struct rdmafsd_cr
 	inode_lock_nested(dir, I_MUTEX_PARENT);
 	dentry = rdmafsd_create_locked(rq, c, ro_err);
 	inode_unlock(dir);
-	rdmafsd_seclabel_undo(rq, c->dir, c->undo);
+	rdmafsd_seclabel_undo(rq, c->dir, &c->undo);
 	if (!ro_err)
 		rdmafsd_rq_drop_write(rq);
 	return dentry;

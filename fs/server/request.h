@@ -270,12 +270,26 @@ int rdmafsd_truncate(struct rdmafsd_rq *rq, struct dentry *dentry, struct file *
 
 int rdmafsd_commit_range(struct rdmafsd_state *st, loff_t start, loff_t end, int datasync);
 
+/**
+ * struct rdmafsd_unlabelled - a new object that can't have its label, on the stack of the request
+ * @object: a reference; NULL: there is none
+ * @label:  of the label that it had when that was found, in the locked directory: the server's own
+ *	    policy may have given it one
+ */
+struct rdmafsd_unlabelled {
+	struct dentry *object;
+	u32 label;
+};
+
 int rdmafsd_open_proof(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, u64 claim,
 		       struct rfp_proof *proof);
 int rdmafsd_seclabel_set(struct rdmafsd_rq *rq, struct dentry *dentry, const void *label,
 			 size_t size, int flags, struct inode **delegated);
 int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry, int flags);
-void rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *object);
+void rdmafsd_seclabel_failed(struct rdmafsd_rq *rq, struct dentry *dentry,
+			     struct rdmafsd_unlabelled *undo);
+void rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir,
+			   const struct rdmafsd_unlabelled *undo);
 void rdmafsd_rep_label(struct rdmafsd_rq *rq, struct dentry *dentry, size_t max);
 
 void *rdmafsd_rep(struct rdmafsd_rq *rq, size_t size);

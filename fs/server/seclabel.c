@@ -26,6 +26,7 @@
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
+#include <linux/jhash.h>
 #include <linux/xattr.h>
 #include "request.h"
 #include "opened.h"
@@ -180,21 +181,42 @@ int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry, int fla
 	return err == -EEXIST ? 0 : rdmafsd_seclabel_errno(err);
 }
 
+/* A number that tells an object's label from others; 0 if it has none, or that can't be read. */
+static noinline_for_stack u32 rdmafsd_seclabel_sum(struct rdmafsd_rq *rq, struct dentry *dentry)
+{
+	char label[RFP_LABEL_MAX];
+	int len = rdmafsd_seclabel_get(rq->exp, dentry, label, sizeof(label));
+
+	return len < 0 ? 0 : jhash(label, len, 0);
+}
+
+/**
+ * rdmafsd_seclabel_failed - note that a new object is to be removed again
+ * @rq:     the request
+ * @dentry: the object, in its locked directory, to which rdmafsd_seclabel_first() gave no label
+ * @undo:   is filled, for rdmafsd_seclabel_undo()
+ *
+ * Context: process, may sleep.
+ */
+void rdmafsd_seclabel_failed(struct rdmafsd_rq *rq, struct dentry *dentry,
+			     struct rdmafsd_unlabelled *undo)
+{
+	undo->object = dget(dentry);
+	undo->label = rdmafsd_seclabel_sum(rq, dentry);
+}
+
 /*
  * Has another request found the file by its name, and written to it, or given it a label, since the
  * directory was unlocked?  What it was told is done is not to be taken away.
  */
-static bool rdmafsd_seclabel_touched(struct rdmafsd_rq *rq, struct dentry *dentry)
+static bool rdmafsd_seclabel_touched(struct rdmafsd_rq *rq, struct dentry *dentry, u32 label)
 {
-	char label[RFP_LABEL_MAX];
-
-	return i_size_read(d_inode(dentry)) ||
-	       rdmafsd_seclabel_get(rq->exp, dentry, label, sizeof(label)) >= 0;
+	return i_size_read(d_inode(dentry)) || rdmafsd_seclabel_sum(rq, dentry) != label;
 }
 
 /* The name, in the locked directory, is that of the object still: remove it. */
-static noinline_for_stack int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, struct dentry *dir,
-						      struct dentry *dentry)
+static int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, struct dentry *dir,
+				   struct dentry *dentry, u32 label)
 {
 	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
 	struct rdmafsd_change chg;
@@ -204,7 +226,7 @@ static noinline_for_stack int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, str
 	if (d_is_dir(dentry))
 		err = vfs_rmdir(idmap, d_inode(dir), dentry);
 	else if (rdmafsd_opened_has(rq->exp, d_inode(dentry)) ||
-		 rdmafsd_seclabel_touched(rq, dentry))
+		 rdmafsd_seclabel_touched(rq, dentry, label))
 		err = -EBUSY;
 	else
 		err = vfs_unlink(idmap, d_inode(dir), dentry, NULL);
@@ -218,7 +240,7 @@ static noinline_for_stack int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, str
  * rdmafsd_seclabel_undo - remove the name of a new object that can't have its label
  * @rq:     the request, which has made the object by its first name
  * @dir:    the directory, not locked any more
- * @object: the object, a reference, which goes; or NULL: nothing is done
+ * @undo:   from rdmafsd_seclabel_failed(), whose reference goes; or empty: nothing is done
  *
  * Other requests may forbid that meanwhile: by an open, a lease, data or a label of the file, by an
  * entry in the directory, by another name in place of this one.  A file that a client has open
@@ -228,8 +250,10 @@ static noinline_for_stack int rdmafsd_seclabel_remove(struct rdmafsd_rq *rq, str
  * Context: process, may sleep: waits for removals of names as these wait for each other; the
  * mount's write counts are held; takes the file's naming semaphore, and the directory's i_rwsem.
  */
-void rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *object)
+void rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir,
+			   const struct rdmafsd_unlabelled *undo)
 {
+	struct dentry *object = undo->object;
 	struct rw_semaphore *naming;
 	const struct cred *caller;
 	struct dentry *dentry;
@@ -246,7 +270,7 @@ void rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir, struct den
 	if (!IS_ERR(dentry)) {
 		/* That it fails is told by nothing but the name, which stays. */
 		if (d_inode(dentry) == d_inode(object))
-			err = rdmafsd_seclabel_remove(rq, dir, dentry);
+			err = rdmafsd_seclabel_remove(rq, dir, dentry, undo->label);
 		dput(dentry);
 	}
 	inode_unlock(d_inode(dir));
