@@ -211,7 +211,8 @@ void rdmafsd_seclabel_failed(struct rdmafsd_rq *rq, struct dentry *dentry,
  */
 static bool rdmafsd_seclabel_touched(struct rdmafsd_rq *rq, struct dentry *dentry, u32 label)
 {
-	return i_size_read(d_inode(dentry)) || rdmafsd_seclabel_sum(rq, dentry) != label;
+	return (d_is_reg(dentry) && i_size_read(d_inode(dentry))) ||
+	       rdmafsd_seclabel_sum(rq, dentry) != label;
 }
 
 /* The name, in the locked directory, is that of the object still: remove it. */
