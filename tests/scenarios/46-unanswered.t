@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Calls whose answers are lost with the session: what was executed is not executed again, what was
-# not is, and EIO says that nobody can know.
+# not is, and EIO says that nothing proves either.
 set -uo pipefail
 # shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
