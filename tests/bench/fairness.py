@@ -233,8 +233,10 @@ def writers(device, weights, capacity, depth, seconds):
         write_text(f"{m.client}/quota", f"weight={weight}")
     device.capacity(capacity)
     loads = [hoard(m, depth, "--rw=randwrite") for m in mounts.values()]
-    wait_until("everybody wants all", 60, lambda: all(
-        counters(f"{m.client}/window")["demand"] > capacity for m in mounts.values()))
+    # The server's threads bound how many WRITEs of a client ask for a sink at a time.
+    wait_until("everybody wants more than its share", 60, lambda: all(
+        counters(f"{m.client}/window")["demand"] * sum(weights) > capacity * w
+        for m, w in zip(mounts.values(), weights)))
     found = measured(device, {n: m.of_writes for n, m in mounts.items()}, seconds)
     found["errors"] = sum(bool(load.stop(errors=True)["error"]) for load in loads)
     device.capacity(device.plenty)
